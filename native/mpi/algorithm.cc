@@ -130,7 +130,7 @@ Algorithm Algorithm::fromRoot(int rank, int size, int root, void* data, int64_t 
 
 void Algorithm::meetAt(int root, int64_t pieceBytes) {
   root_ = root;
-  // Steps end in their order, and none sends what another one combines.
+  // The window may exceed the segments: steps end in their order, and none sends what another one combines.
   cut(count_, pieceBytes);
   steps_ = rank_ == root ? segments_ * (size_ - 1) : segments_;
 }

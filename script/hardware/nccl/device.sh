@@ -94,15 +94,17 @@ PYTHON
 # PyTorch's JavaCPP presets in the folder SMOKE_PRESETS, which script/hardware/presets/pack packs. SMOKE_PRESETS_DEVICE=cpu
 # tries these steps where there is no device.
 presets_steps() { # COMMAND_OF_A_RANK...
-    local where=${SMOKE_PRESETS_DEVICE:-cuda} backend=nccl device=cuda:0
-    [[ $where == cuda ]] || backend=gloo device=$where
+    local where=${SMOKE_PRESETS_DEVICE:-cuda} check
+    # Each rank names its device itself, as the examples do.
+    check='exec "$@" "cuda:${JCCL_EXAMPLE_DEVICE:-$LOCAL_RANK}" nccl'
+    [[ $where == cuda ]] || check="exec \"\$@\" $where gloo"
     local program=("${java[0]}" -Xmx4g "-Dorg.bytedeco.javacpp.cachedir=$cache/presets" -cp
         "$SMOKE_PRESETS/classes:$SMOKE_PRESETS/native:$SMOKE_PRESETS/lib/*:$here/lib/*")
-    local two=(env "LD_LIBRARY_PATH=$(pip_folders)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "${java[@]}"
-        org.jccl.cli.Jccl run --nproc-per-node 2 -- "$@" "${program[@]}")
-    step presets-checks 120 "${two[@]}" org.jccl.pytorch.HardwareCheck "$device" "$backend"
-    step presets-convnet 60 "${two[@]}" org.jccl.examples.pytorch.ConvNetTraining 3 --device "$where"
-    step presets-gpt 60 "${two[@]}" org.jccl.examples.pytorch.GptTraining compare 100 "$SMOKE_PRESETS/text" --device "$where"
+    local run=(env "LD_LIBRARY_PATH=$(pip_folders)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "${java[@]}"
+        org.jccl.cli.Jccl run --nproc-per-node 2 -- "$@")
+    step presets-checks 120 "${run[@]}" bash -c "$check" check "${program[@]}" org.jccl.pytorch.HardwareCheck
+    step presets-convnet 60 "${run[@]}" "${program[@]}" org.jccl.examples.pytorch.ConvNetTraining 3 --device "$where"
+    step presets-gpt 60 "${run[@]}" "${program[@]}" org.jccl.examples.pytorch.GptTraining compare 100 "$SMOKE_PRESETS/text" --device "$where"
 }
 
 more_steps() {
@@ -112,7 +114,6 @@ more_steps() {
         rank=("$here/device/shared_device.sh")
         export JCCL_EXAMPLE_DEVICE=0
     fi
-    local three
     step device-time 90 "${java[@]}" org.jccl.nccl.DeviceTime
     device_time_in_c
     if ((ranks > 1)); then

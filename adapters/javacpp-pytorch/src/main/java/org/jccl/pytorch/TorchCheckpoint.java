@@ -203,7 +203,8 @@ public final class TorchCheckpoint {
      * Returns what a checkpoint of this state consists of, for {@link CheckpointWriter#save}, or to
      * be saved with other tensors. The state of the optimizer and of the generator is a copy. The
      * archive of the optimizer takes twice its size of memory for the moment, and a temporary file.
-     * On CUDA, save them while {@link TorchStreams#current} is in use.
+     * On CUDA, save them while {@link TorchStreams#current} is in use. {@link #save} and {@link
+     * #load} use it themselves, for the first CUDA device of the module's tensors.
      *
      * @return the shards of this rank
      * @throws CheckpointException if the temporary directory of this host cannot be written

@@ -30,7 +30,7 @@ public final class TorchLibrary {
      * libraries are loaded.
      *
      * <p>Also loads the libraries for CUDA, if the class path has those of PyTorch's classifier
-     * with {@code -gpu}. Where they can not be loaded, for instance because there is no driver, it
+     * with {@code -gpu}. Where they cannot be loaded, for instance because there is no driver, it
      * logs a warning, and PyTorch has only the CPU.
      *
      * @throws UsageException if this process can not represent the path of JavaCPP's folder
@@ -75,7 +75,7 @@ public final class TorchLibrary {
                 LOGGER.log(
                         System.Logger.Level.WARNING,
                         "PyTorch can use no GPU: its libraries for CUDA are on the class path, but"
-                                + " can not be loaded. They need NVIDIA's driver, the libraries of"
+                                + " cannot be loaded. They need NVIDIA's driver, the libraries of"
                                 + " CUDA and cuDNN, and org.bytedeco:cuda with its classifier: "
                                 + reason);
             }

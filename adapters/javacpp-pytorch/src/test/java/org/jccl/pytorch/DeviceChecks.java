@@ -68,12 +68,12 @@ abstract class DeviceChecks {
         }
         CUDAStream before = torch_cuda.getCurrentCUDAStream((byte) device.index());
         CUDAStream other = torch_cuda.getStreamFromPool(false, (byte) device.index());
-        torch_cuda.device_synchronize();
+        before.synchronize();
         torch_cuda.setCurrentCUDAStream(other);
         try {
             return action.call();
         } finally {
-            torch_cuda.device_synchronize();
+            other.synchronize();
             torch_cuda.setCurrentCUDAStream(before);
         }
     }

@@ -27,10 +27,10 @@ import org.jccl.ProcessGroup;
 final class HardwareCheck {
 
     /** Of one operation, so that a rank that failed does not delay the other one for long. */
-    private static final Duration PATIENCE = Duration.ofSeconds(15);
+    private static final Duration OPERATION_TIMEOUT = Duration.ofSeconds(15);
 
     /** Of one check. */
-    private static final Duration LIMIT = Duration.ofSeconds(40);
+    private static final Duration CHECK_TIMEOUT = Duration.ofSeconds(40);
 
     private HardwareCheck() {}
 
@@ -72,7 +72,11 @@ final class HardwareCheck {
         int failed = 0;
         ScheduledExecutorService deadlines = Executors.newSingleThreadScheduledExecutor();
         try (ProcessGroup world =
-                ProcessGroup.builder().backend(backend).device(device).timeout(PATIENCE).build()) {
+                ProcessGroup.builder()
+                        .backend(backend)
+                        .device(device)
+                        .timeout(OPERATION_TIMEOUT)
+                        .build()) {
             if (world.rank() == 0) {
                 System.out.println(device + ", " + backend + ", " + world.size() + " ranks");
                 if (!device.isCpu()) {
@@ -85,7 +89,7 @@ final class HardwareCheck {
                     ScheduledFuture<?> deadline =
                             deadlines.schedule(
                                     () -> stop(world.rank(), name),
-                                    LIMIT.toSeconds(),
+                                    CHECK_TIMEOUT.toSeconds(),
                                     TimeUnit.SECONDS);
                     failed += passes(world, device, name) ? 0 : 1;
                     deadline.cancel(false);

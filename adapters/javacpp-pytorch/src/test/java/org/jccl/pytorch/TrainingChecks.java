@@ -1,10 +1,17 @@
 package org.jccl.pytorch;
 
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.stream.Stream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.AdamW;
 import org.bytedeco.pytorch.AdamWOptions;
@@ -214,18 +221,36 @@ final class TrainingChecks extends DeviceChecks {
         }
     }
 
-    /** A directory that all ranks name alike. */
-    private Path directory() {
+    /** A check with a directory that all ranks name alike. It is deleted if the check passes. */
+    private String withDirectory(Function<Path, String> check) {
         double number = largest(group, group.rank() == 0 ? System.nanoTime() % 1_000_000_000 : 0);
-        return Path.of(System.getProperty("java.io.tmpdir"), "jccl-check-" + (long) number);
+        String name = "jccl-check-" + (long) number;
+        Path directory = Path.of(System.getProperty("java.io.tmpdir"), name);
+        String found = check.apply(directory);
+        group.sync().barrier();
+        if (group.rank() == 0) {
+            delete(directory);
+        }
+        return found;
+    }
+
+    private static void delete(Path directory) {
+        try (Stream<Path> files = Files.walk(directory)) {
+            files.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(File::delete);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     String checkpoint() {
+        return withDirectory(this::checkpoint);
+    }
+
+    private String checkpoint(Path directory) {
         SmallNet net = net(1);
         Optimizer optimizer = adam(net);
         train(net, net, optimizer, 0, 5);
         float[] saved = weights(net);
-        Path directory = directory();
         TorchCheckpoint.of(group, net, optimizer).save(directory, Map.of("step", "5"));
         train(net, net, optimizer, 5, 8);
 
@@ -242,25 +267,25 @@ final class TrainingChecks extends DeviceChecks {
 
     /** The stream has not computed the weights yet when they are saved. */
     String checkpointOnAnotherStream() throws Exception {
-        return onAnotherStream(
-                () -> {
-                    LinearImpl net = new LinearImpl(8, 8);
-                    net.to(torchDevice, false);
-                    net.bias().detach().fill_(new Scalar(0f)); // the same on all ranks
-                    Tensor weight = net.weight().detach();
-                    weight.fill_(new Scalar(-1f));
-                    requireFilled("weights", weight, -1);
-                    Path directory = directory();
-                    TorchCheckpoint state = TorchCheckpoint.of(group, net, sgd(net));
-                    weight.copy_(slowly(3).narrow(0, 0, 8).narrow(1, 0, 8));
-                    boolean busy = isBusy();
-                    state.save(directory, Map.of());
-                    weight.copy_(slowly(4).narrow(0, 0, 8).narrow(1, 0, 8));
-                    busy &= isBusy();
-                    state.load(directory);
-                    requireFilled("loaded weights", weight, 3);
-                    return "the stream was " + (busy ? "busy" : "idle");
-                });
+        return onAnotherStream(() -> withDirectory(this::checkpointOfBusyStream));
+    }
+
+    private String checkpointOfBusyStream(Path directory) {
+        LinearImpl net = new LinearImpl(8, 8);
+        net.to(torchDevice, false);
+        net.bias().detach().fill_(new Scalar(0f)); // the same on all ranks
+        Tensor weight = net.weight().detach();
+        weight.fill_(new Scalar(-1f));
+        requireFilled("weights", weight, -1);
+        TorchCheckpoint state = TorchCheckpoint.of(group, net, sgd(net));
+        weight.copy_(slowly(3).narrow(0, 0, 8).narrow(1, 0, 8));
+        boolean busy = isBusy();
+        state.save(directory, Map.of());
+        weight.copy_(slowly(4).narrow(0, 0, 8).narrow(1, 0, 8));
+        busy &= isBusy();
+        state.load(directory);
+        requireFilled("loaded weights", weight, 3);
+        return "the stream was " + (busy ? "busy" : "idle");
     }
 
     String failures() {

@@ -23,13 +23,14 @@ std::atomic<bool> exiting{false};
 std::atomic<bool> worldIsSpoilt{false};
 
 // A waiting rank polls, since nothing else moves MPI's data. Where ranks share cores it must not keep others from
-// running: a polling rank would spend its whole time slice before the rank it waits for may answer.
+// running: a polling rank would spend its whole time slice before the rank it waits for may answer. Where each has one,
+// it sleeps only after a long wait, such as for a rank that writes a checkpoint, which leaves the core to other threads.
 class Pause {
  public:
   void operator()() {
-    if (!crowded && polls_ < kPolls) {
+    if (polls_ < (crowded ? 0 : kPolls)) {
       polls_++;
-    } else if (!crowded || polls_ < kYields) {
+    } else if (polls_ < (crowded ? kYields : kYieldsAlone)) {
       polls_++;
       sched_yield();
     } else {
@@ -48,6 +49,7 @@ class Pause {
 
   static constexpr int64_t kPolls = 50;
   static constexpr int64_t kYields = 150;
+  static constexpr int64_t kYieldsAlone = 1'000'000;  // half a second
   static constexpr int kSleepMicros = 20;
 
   int64_t polls_ = 0;

@@ -23,36 +23,54 @@ std::atomic<bool> exiting{false};
 std::atomic<bool> worldIsSpoilt{false};
 
 // A waiting rank polls, since nothing else moves MPI's data. Where ranks share cores it must not keep others from
-// running: a polling rank would spend its whole time slice before the rank it waits for may answer. Where each has one,
-// it sleeps only after a long wait, such as for a rank that writes a checkpoint, which leaves the core to other threads.
+// running: a polling rank would spend its whole time slice before the rank it waits for may answer. In a long wait, such as
+// for a rank that writes a checkpoint, it sleeps so long that its core is free for other threads.
 class Pause {
  public:
   void operator()() {
-    if (polls_ < (crowded ? 0 : kPolls)) {
-      polls_++;
-    } else if (polls_ < (crowded ? kYields : kYieldsAlone)) {
-      polls_++;
+    polls_++;
+    if (isLong()) {
+      sleep(kLongSleepMicros);
+    } else if (crowded && polls_ > kYields) {
+      sleep(kSleepMicros);
+    } else if (crowded || polls_ > kPolls) {
       sched_yield();
-    } else {
-      sleep();
     }
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  // Reads the clock so seldom that short waits do not notice.
+  bool isLong() {
+    if (!long_ && polls_ % kPollsPerReading == 0) {
+      const Clock::time_point now = Clock::now();
+      if (polls_ == kPollsPerReading) {
+        begin_ = now;
+      }
+      long_ = now - begin_ > kLong;
+    }
+    return long_;
+  }
+
   // By default Linux makes it 50 microseconds longer.
-  static void sleep() {
+  static void sleep(int micros) {
     const int slack = prctl(PR_GET_TIMERSLACK);
     prctl(PR_SET_TIMERSLACK, 1);
-    usleep(kSleepMicros);
+    usleep(micros);
     prctl(PR_SET_TIMERSLACK, slack);
   }
 
   static constexpr int64_t kPolls = 50;
   static constexpr int64_t kYields = 150;
-  static constexpr int64_t kYieldsAlone = 1'000'000;  // half a second
+  static constexpr int64_t kPollsPerReading = 100;
+  static constexpr std::chrono::milliseconds kLong{500};
   static constexpr int kSleepMicros = 20;
+  static constexpr int kLongSleepMicros = 200;
 
   int64_t polls_ = 0;
+  Clock::time_point begin_;
+  bool long_ = false;
 };
 
 // Of what a rank compares and the sums over all ranks.

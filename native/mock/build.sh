@@ -16,7 +16,7 @@ out=$(cd "$out" && pwd)
 cd "$here"
 
 cxx=${CXX:-g++}
-flags=(-std=c++17 -O2 -g1 -fPIC -pthread -fwrapv -fvisibility=hidden -fvisibility-inlines-hidden -Wall -Wextra -Werror)
+flags=(-std=c++17 -O1 -g1 -fPIC -pthread -fwrapv -fvisibility=hidden -fvisibility-inlines-hidden -Wall -Wextra -Werror)
 link=(-shared -pthread -static-libstdc++ -static-libgcc -Wl,--no-undefined -Wl,-z,nodelete)
 
 # Whether a file was made after this script and all that its compiler said it read.

@@ -3,6 +3,7 @@ package org.jccl.mpi;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -11,10 +12,18 @@ import java.util.List;
 /** Compiles what tests need of C and C++; there is a compiler wherever this module was built. */
 final class Gcc {
 
-    /** The shim's sources, seen from the module. */
-    static final Path SHIM = Path.of("..", "native", "mpi").toAbsolutePath().normalize();
+    /** The shim's sources, seen from any module. */
+    static final Path SHIM = shim();
 
     private Gcc() {}
+
+    private static Path shim() {
+        Path directory = Path.of("").toAbsolutePath();
+        while (!Files.exists(directory.resolve("native/mpi"))) {
+            directory = directory.getParent();
+        }
+        return directory.resolve("native/mpi");
+    }
 
     /** Makes a shared library of a source below {@link #SHIM}. */
     static Path library(String source, Path library, String... options) throws Exception {

@@ -105,7 +105,7 @@ class ImplementationTest {
                                         + File.pathSeparator
                                         + pathTo(ImplementationTest.class),
                                 ModuleReport.class.getName())
-                        .redirectErrorStream(true)
+                        .redirectError(ProcessBuilder.Redirect.INHERIT)
                         .start();
         assertThat(new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
                 .isEqualToNormalizingNewlines("float32 x 1 on cpu, false, module org.jccl.api\n");

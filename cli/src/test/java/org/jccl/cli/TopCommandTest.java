@@ -181,7 +181,7 @@ class TopCommandTest {
                                 "-d",
                                 "0.1",
                                 folder.toString())
-                        .redirectErrorStream(true)
+                        .redirectError(ProcessBuilder.Redirect.INHERIT)
                         .start();
         try {
             assertThat(top.inputReader().readLine()).startsWith(" RANK");

@@ -121,6 +121,8 @@ public final class ChildJvm {
 
     private static String run(int code, ProcessBuilder builder)
             throws IOException, InterruptedException {
+        // The JVM says that it uses it, among what the class prints.
+        builder.environment().remove("JDK_JAVA_OPTIONS");
         Process process = builder.redirectErrorStream(true).start();
         try {
             String output =

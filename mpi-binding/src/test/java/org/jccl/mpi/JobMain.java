@@ -50,6 +50,7 @@ final class JobMain {
             case "counts" -> disagreeAboutCounts(Integer.parseInt(arguments[1]));
             case "overlap" -> overlap();
             case "computing" -> computeAfterReceiving(Path.of(arguments[1]));
+            case "waiting" -> waitForLong();
             case "asynchronous" -> issueWithoutWaiting(MpiOptions.defaults());
             case "trusted" -> issueWithoutWaiting(MpiOptions.defaults().withTrustedSizes());
             case "root" -> disagreeAboutTheRoot();
@@ -188,6 +189,28 @@ final class JobMain {
                 Optional.empty(),
                 List.of(),
                 Optional.empty());
+    }
+
+    /** Rank 1 is busy elsewhere for 4 s, for instance with a checkpoint. */
+    private static void waitForLong() {
+        try (ProcessGroup group = join(MpiOptions.defaults())) {
+            if (group.rank() == 1) {
+                LockSupport.parkNanos(Duration.ofSeconds(4).toNanos());
+                group.sync().send(ints(1, 5), 0);
+            } else {
+                Duration before = processorTime();
+                Tensor tensor = ints(1, 0);
+                group.sync().recv(tensor, 1);
+                Duration used = processorTime().minus(before);
+                boolean free = used.compareTo(Duration.ofSeconds(2)) < 0;
+                print("got " + value(tensor) + ", the core was free: " + free + ", used " + used);
+            }
+            group.sync().barrier();
+        }
+    }
+
+    private static Duration processorTime() {
+        return ProcessHandle.current().info().totalCpuDuration().orElseThrow();
     }
 
     /**

@@ -115,6 +115,15 @@ class MpiJobTest {
 
     @ParameterizedTest
     @EnumSource
+    void aRankThatWaitsForLongLeavesItsCoreToOthers(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "waiting");
+        assertThat(outcome.code()).as(outcome.output()).isZero();
+        assertThat(outcome.output()).contains("got 5, the core was free: true");
+    }
+
+    @ParameterizedTest
+    @EnumSource
     void aNullDereferenceStaysAnException(Mpirun mpirun) {
         mpirun.assumeInstalled();
         Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "null");

@@ -84,7 +84,7 @@ class TorchFailureTest {
         return "%s %d %s %d %d %d".formatted(operation, count, store, rank, world, GIVES_UP);
     }
 
-    /** Gloo notices by itself what happens there, and PyTorch's timeout includes joining. */
+    /** With a long timeout: a killed rank is noticed at once, but the timeout includes joining. */
     private static String lineOfTraining(String store, int rank) {
         return "train %d %s %d 3 %d".formatted(STEP, store, rank, TIMEOUT.toSeconds());
     }

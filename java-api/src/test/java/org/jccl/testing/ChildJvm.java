@@ -121,7 +121,7 @@ public final class ChildJvm {
 
     private static String run(int code, ProcessBuilder builder)
             throws IOException, InterruptedException {
-        // The JVM says that it uses it, among what the class prints.
+        // The JVM prints a note about this variable among the output of the class.
         builder.environment().remove("JDK_JAVA_OPTIONS");
         Process process = builder.redirectErrorStream(true).start();
         try {

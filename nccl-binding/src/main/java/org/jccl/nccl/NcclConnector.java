@@ -17,6 +17,7 @@ import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
+import org.jccl.spi.Polling;
 
 /**
  * Forms a communicator: shares the unique id through the store and initialises NCCL with it, or
@@ -28,7 +29,6 @@ final class NcclConnector {
     private static final int FLOAT8_CAPABILITY = 9;
 
     private static final String SPLIT = "ncclCommSplit";
-    private static final long POLL_NANOS = 100_000;
     private static final long ASK_NANOS = 1_000_000_000;
 
     /** NCCL's call that forms a communicator, or begins to. */
@@ -316,12 +316,12 @@ final class NcclConnector {
 
     /** A communicator that does not block is there before it can be used. */
     private void awaitReady(long made, long deadline) {
-        int code = NcclNative.IN_PROGRESS;
-        while (code == NcclNative.IN_PROGRESS && System.nanoTime() - deadline < 0) {
+        int code = NcclNative.commAsyncError(made);
+        for (long polls = 0;
+                code == NcclNative.IN_PROGRESS && System.nanoTime() - deadline < 0;
+                polls++) {
+            Polling.pause(polls, 0);
             code = NcclNative.commAsyncError(made);
-            if (code == NcclNative.IN_PROGRESS) {
-                LockSupport.parkNanos(POLL_NANOS);
-            }
         }
         if (code != NcclNative.SUCCESS) {
             JcclException failure =

@@ -9,6 +9,7 @@ import org.jccl.OperationTimeoutException;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.CommunicatorHandle;
 import org.jccl.spi.Durations;
+import org.jccl.spi.Polling;
 
 /**
  * Lifetime of an ncclComm, whose calls may go on after they came back.
@@ -33,8 +34,6 @@ final class NcclHandle extends CommunicatorHandle {
 
     /** An operation is enqueued within these; forming a communicator takes longer. */
     private static final int SPINS = 1000;
-
-    private static final long POLL_NANOS = 20_000;
 
     /** For an end that may take as long as the process. */
     private static final long SLOW_POLL_NANOS = 1_000_000;
@@ -110,17 +109,13 @@ final class NcclHandle extends CommunicatorHandle {
     void settle(int code, String call) {
         long deadline = System.nanoTime() + timeout.toNanos();
         int settled = code;
-        for (int polls = 0; settled == NcclNative.IN_PROGRESS && isOpen(); polls++) {
+        for (long polls = 0; settled == NcclNative.IN_PROGRESS && isOpen(); polls++) {
             if (System.nanoTime() - deadline > 0) {
                 throw new OperationTimeoutException(
                         FailureContext.NONE,
                         call + " was not enqueued in " + Durations.text(timeout));
             }
-            if (polls < SPINS) {
-                Thread.onSpinWait();
-            } else {
-                LockSupport.parkNanos(POLL_NANOS);
-            }
+            Polling.pause(polls, SPINS);
             settled = state();
         }
         if (!isOpen()) {

@@ -1,12 +1,12 @@
 package org.jccl.sccl;
 
 import java.time.Duration;
-import java.util.concurrent.locks.LockSupport;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.Durations;
+import org.jccl.spi.Polling;
 
 /**
  * Work that a device does in order, the handle by which SCCL adds operations to it, and its
@@ -17,7 +17,6 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
     private static final System.Logger LOGGER = System.getLogger(TpuQueue.class.getName());
 
     private static final int SPINS = 200;
-    private static final long PARK_NANOS = 20_000;
 
     /** The longest grace period: a queue that needs more time after an abort counts as stuck. */
     private static final Duration GRACE_PERIOD = Duration.ofSeconds(5);
@@ -82,13 +81,9 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
 
     /** Blocks until the queue has reached a position. */
     final void await(long position) {
-        for (int i = 0; !reached(position); i++) {
+        for (long polls = 0; !reached(position); polls++) {
             requireProgress();
-            if (i < SPINS) {
-                Thread.onSpinWait();
-            } else {
-                LockSupport.parkNanos(PARK_NANOS);
-            }
+            Polling.pause(polls, SPINS);
         }
         throwFailure(position);
     }

@@ -1,6 +1,5 @@
 package org.jccl.internal.device;
 
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 import org.jccl.Device;
 import org.jccl.FailureContext;
@@ -13,6 +12,7 @@ import org.jccl.internal.engine.GroupFailure;
 import org.jccl.internal.operation.Operation;
 import org.jccl.internal.operation.RunningOperations;
 import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.Polling;
 
 /**
  * Completes the works on a communication stream when the device has passed their end events, or
@@ -21,7 +21,6 @@ import org.jccl.spi.DeviceRuntime;
 final class WorkCompletion {
 
     private static final int SPINS = 200;
-    private static final long PARK_NANOS = 20_000;
 
     private final StreamEngine engine;
     private final DeviceRuntime runtime;
@@ -173,21 +172,14 @@ final class WorkCompletion {
                 .forEach(ended -> release(ended.operation(), ended.work(), failure.get()));
     }
 
-    /**
-     * Waits until a work is complete; returns false if the deadline passes first. Spins before it
-     * parks, since most works are short.
-     */
+    /** Waits until a work is complete; returns false if the deadline passes first. */
     boolean pollUntil(DeviceWork work, long deadline) {
         enterToAsk(work);
-        for (int i = 0; !completeIfReady(work); i++) {
+        for (long polls = 0; !completeIfReady(work); polls++) {
             if (deadline != Long.MAX_VALUE && System.nanoTime() - deadline >= 0) {
                 return false;
             }
-            if (i < SPINS) {
-                Thread.onSpinWait();
-            } else {
-                LockSupport.parkNanos(PARK_NANOS);
-            }
+            Polling.pause(polls, SPINS);
         }
         return true;
     }

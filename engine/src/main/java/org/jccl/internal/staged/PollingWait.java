@@ -1,11 +1,11 @@
 package org.jccl.internal.staged;
 
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.internal.engine.GroupFailure;
+import org.jccl.spi.Polling;
 
 /**
  * Waits for a device by polling. A thread that blocked inside the vendor's library would not notice
@@ -14,8 +14,6 @@ import org.jccl.internal.engine.GroupFailure;
 final class PollingWait {
 
     private static final int SPINS = 200;
-    private static final long LEAST_NANOS = 20_000;
-    private static final long MOST_NANOS = 500_000;
 
     /** How long copies may take that nobody needs any more. */
     static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -47,25 +45,19 @@ final class PollingWait {
     }
 
     private void await(BooleanSupplier isDone, long grace) {
-        long start = System.nanoTime();
         long failed = 0;
-        for (int i = 0; !isDone.getAsBoolean(); i++) {
-            if (i < SPINS) {
-                Thread.onSpinWait();
-                continue;
-            }
-            long now = System.nanoTime();
+        for (long polls = 0; !isDone.getAsBoolean(); polls++) {
+            Polling.pause(polls, SPINS);
             if (failed == 0 && failure.isSet()) {
-                failed = now;
+                failed = System.nanoTime();
             }
-            if (failed != 0 && now - failed >= grace) {
+            if (failed != 0 && System.nanoTime() - failed >= grace) {
                 if (grace == 0) {
                     throw failure.get();
                 }
                 throw new GroupAbortedException(
                         FailureContext.NONE, "the device does not finish its copies");
             }
-            LockSupport.parkNanos(Math.max(LEAST_NANOS, Math.min((now - start) / 16, MOST_NANOS)));
         }
     }
 }

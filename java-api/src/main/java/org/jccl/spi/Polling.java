@@ -1,0 +1,43 @@
+package org.jccl.spi;
+
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Pauses between the polls of a wait. The wait spins at first, because most waits are short. Then
+ * it sleeps between polls: for 20 us, and for 0.3 us more each time, up to 500 us after 0.4 s. So a
+ * wait ends with little delay, and a thread that waits for seconds leaves its processor to others.
+ * Safe for use by several threads.
+ *
+ * <pre>{@code
+ * for (long polls = 0; !isDone(); polls++) {
+ *     Polling.pause(polls, 200);
+ * }
+ * }</pre>
+ */
+public final class Polling {
+
+    private static final long LEAST_NANOS = 20_000;
+    private static final long MORE_NANOS = 300;
+    private static final long MOST_NANOS = 500_000;
+
+    private Polling() {}
+
+    /**
+     * Pauses until the next poll. May return early, and does so at once if the thread is
+     * interrupted; the interrupt status stays set.
+     *
+     * @param polls number of earlier pauses in this wait
+     * @param spins number of pauses that do not sleep
+     */
+    public static void pause(long polls, int spins) {
+        if (polls < spins) {
+            Thread.onSpinWait();
+        } else {
+            LockSupport.parkNanos(sleepNanos(polls - spins));
+        }
+    }
+
+    static long sleepNanos(long sleeps) {
+        return Math.min(LEAST_NANOS + MORE_NANOS * Math.min(sleeps, MOST_NANOS), MOST_NANOS);
+    }
+}

@@ -27,6 +27,18 @@ inline long setting(const char* name, long fallback) {
     return text == nullptr || *text == 0 ? fallback : std::strtol(text, nullptr, 10);
 }
 
+/** Sleeps between two polls: 100 us at first, and 10 ms in a wait that lasts, which then takes little of a processor. */
+class PollingPause {
+public:
+    void operator()() {
+        usleep(micros_);
+        if (micros_ < 10000) micros_ += micros_ / 20;
+    }
+
+private:
+    useconds_t micros_ = 100;
+};
+
 /** A small generator (splitmix64): a stream's delays repeat exactly for one seed. */
 class Random {
 public:

@@ -25,9 +25,8 @@ __attribute__((noinline)) void touchStack() {
 Communicator::Communicator(int n, int r, int d, Settings s) : size(n), rank(r), device(d), settings(s) {}
 
 Result Communicator::awaitAll(const std::function<bool()>& condition) {
-    while (!condition()) {
+    for (PollingPause pause; !condition(); pause()) {
         if (isStopped()) return Result::Internal;
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
     return Result::Ok;
 }
@@ -137,10 +136,9 @@ Result Communicator::connect(const std::vector<Operation>& operations) {
         return true;
     };
     auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(limit);
-    while (!std::all_of(operations.begin(), operations.end(), isLinked)) {
+    for (PollingPause pause; !std::all_of(operations.begin(), operations.end(), isLinked); pause()) {
         if (isStopped()) return Result::Internal;
         if (limit > 0 && std::chrono::steady_clock::now() > end) return Result::Timeout;
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
     return Result::Ok;
 }

@@ -1,8 +1,8 @@
 // Making, dividing and ending communicators, and their memory.
 #include <algorithm>
+#include <chrono>
 #include <climits>
 #include <cstring>
-#include <thread>
 
 #include "front.h"
 
@@ -13,11 +13,9 @@ namespace {
 
 constexpr int sinceRevoke = 22807;
 
-void nap() { std::this_thread::sleep_for(std::chrono::microseconds(200)); }
-
 /** Graphs that captured the communicator's operations may still launch them. */
 void awaitGraphs(const Communicator& communicator) {
-    while (communicator.captured > 0) nap();
+    for (PollingPause pause; communicator.captured > 0; pause()) {}
 }
 
 /** Checks a configuration as the library does; null means the defaults, or the parent's settings. */
@@ -237,9 +235,9 @@ MOCK_API ncclResult_t ncclCommAbort(ncclComm_t comm) {
     auto end = std::chrono::steady_clock::now() + std::chrono::seconds(vendor().version < sinceRevoke ? 1 : 0);
     if (vendor().version >= sinceRevoke && communicator->inside > 0) fatal("ncclCommAbort while a thread is inside");
     communicator->abort();
-    while (communicator->inProgress) nap();
+    for (PollingPause pause; communicator->inProgress; pause()) {}
     if (!communicator->finalized && !communicator->isRevoked()) awaitGraphs(*communicator);
-    while (communicator->inside > 0 && std::chrono::steady_clock::now() < end) nap();
+    for (PollingPause pause; communicator->inside > 0 && std::chrono::steady_clock::now() < end; pause()) {}
     // It frees memory of the device, which waits for all that runs there, also of other communicators.
     vendorRuntime().awaitDevice(communicator->device);
     retire(comm, communicator);

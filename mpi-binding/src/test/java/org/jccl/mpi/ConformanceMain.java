@@ -4,7 +4,7 @@ import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.util.Optional;
+import java.util.List;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
 import org.junit.platform.engine.FilterResult;
@@ -18,17 +18,51 @@ import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
 import org.junit.platform.launcher.listeners.TestExecutionSummary;
 
 /**
- * Runs the conformance suite as one rank of a job, and prints what failed. MPI notices few
- * differences between ranks by itself, so cases of mismatch run with checks, and the others as
- * users run without options.
+ * Runs the conformance suite as one rank of a job, once or several times, and reports what failed.
  *
- * <p>Arguments: port of the store, whether with checks, type of the device, and optionally a tag
- * expression that says which families to run. The property {@value #LARGEST_CALL} says from how
- * many bytes tensors are treated as too large for one call.
+ * <p>Arguments: port of the store, type of the device, and one or more {@linkplain SuiteRun runs}
+ * of the suite.
  */
 final class ConformanceMain {
 
-    static final String LARGEST_CALL = "jccl.test.largest-call";
+    /** JCCL's own limit. */
+    private static final long GIBIBYTE = 1L << 30;
+
+    /**
+     * How the suite runs. MPI notices few differences between ranks by itself, so cases of mismatch
+     * run with checks, and the others as users run without options.
+     *
+     * @param largestCall from how many bytes on tensors are treated as too large for one call
+     * @param families a tag expression
+     */
+    record SuiteRun(boolean checked, long largestCall, String families) {
+
+        static SuiteRun of(String families) {
+            return new SuiteRun(false, GIBIBYTE, families);
+        }
+
+        /** The cases of mismatch. */
+        static SuiteRun checkedOf(String families) {
+            return new SuiteRun(true, GIBIBYTE, families);
+        }
+
+        /**
+         * A few kilobytes stand for the gigabyte from which on tensors go in parts or as derived
+         * types.
+         */
+        static SuiteRun ofLargeTensors(String families) {
+            return new SuiteRun(false, 3000, families);
+        }
+
+        String argument() {
+            return checked + "," + largestCall + "," + families;
+        }
+
+        static SuiteRun parse(String argument) {
+            String[] parts = argument.split(",", 3);
+            return new SuiteRun(Boolean.parseBoolean(parts[0]), Long.parseLong(parts[1]), parts[2]);
+        }
+    }
 
     /** Of this process; JUnit makes an instance of the suite for each test. */
     private static ProcessRanks ranks;
@@ -49,24 +83,30 @@ final class ConformanceMain {
     }
 
     public static void main(String[] arguments) {
-        boolean checked = Boolean.parseBoolean(arguments[1]);
-        String families = arguments.length > 3 ? arguments[3] : "any()";
-        ranks = new ProcessRanks(Integer.parseInt(arguments[0]), checked, arguments[2]);
-        Optional.ofNullable(Long.getLong(LARGEST_CALL)).ifPresent(MpiNative::setLargestCall);
+        ranks = new ProcessRanks(Integer.parseInt(arguments[0]), arguments[1]);
+        StringWriter text = new StringWriter();
+        for (String argument : List.of(arguments).subList(2, arguments.length)) {
+            run(SuiteRun.parse(argument), text);
+        }
+        ranks.report(text.toString());
+    }
+
+    private static void run(SuiteRun run, StringWriter text) {
+        ranks.useChecks(run.checked());
+        MpiNative.setLargestCall(run.largestCall());
         LauncherDiscoveryRequest request =
                 LauncherDiscoveryRequestBuilder.request()
                         .selectors(selectClass(Suite.class))
                         .filters(
-                                TagFilter.includeTags(families),
+                                TagFilter.includeTags(run.families()),
                                 (PostDiscoveryFilter)
                                         test ->
                                                 FilterResult.includedIf(
-                                                        checked == isMismatch(test)))
+                                                        run.checked() == isMismatch(test)))
                         .build();
         SummaryGeneratingListener listener = new SummaryGeneratingListener();
         LauncherFactory.create().execute(request, listener);
         TestExecutionSummary summary = listener.getSummary();
-        StringWriter text = new StringWriter();
         for (TestExecutionSummary.Failure failure : summary.getFailures()) {
             text.append("FAILED " + failure.getTestIdentifier().getUniqueId() + "\n");
             failure.getException().printStackTrace(new PrintWriter(text, true));
@@ -77,7 +117,8 @@ final class ConformanceMain {
                         + summary.getTestsFailedCount()
                         + " failed, "
                         + summary.getTestsAbortedCount()
-                        + " skipped\n");
-        ranks.report(text.toString());
+                        + " skipped, "
+                        + run
+                        + "\n");
     }
 }

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.assertj.core.api.SoftAssertions;
 import org.jccl.Store;
+import org.jccl.mpi.ConformanceMain.SuiteRun;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
 import org.jccl.testing.Families;
@@ -18,9 +19,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.MethodSource;
 
 /** The conformance suite with a process for each rank, under both launchers. */
 @Execution(ExecutionMode.CONCURRENT)
@@ -30,62 +29,49 @@ class MpiConformanceTest {
     static final int RANKS = 4;
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
-    static Stream<Arguments> modes() {
-        return Stream.of(Mpirun.values())
-                .flatMap(mpirun -> Stream.of(false, true).map(on -> Arguments.of(mpirun, on)));
-    }
-
     /**
      * Without {@code script/test --all}, MPICH leaves out what {@link StandardAbiTest} runs on it,
-     * and the failures, which wait for deadlines.
+     * and the failures, which wait for deadlines; and each library leaves out some collectives of
+     * tensors that are too large for one call.
      */
     @ParameterizedTest
-    @MethodSource("modes")
-    void conforms(Mpirun mpirun, boolean checked) throws Exception {
-        boolean full = Families.ALL || checked || mpirun == Mpirun.OPEN_MPI;
-        String families = full ? "any()" : "!(reductions | gathers | messages | failures)";
-        conforms(mpirun, RANKS, List.of(), List.of(), checked, "cpu", families);
+    @EnumSource
+    void conforms(Mpirun mpirun) throws Exception {
+        boolean full = Families.ALL || mpirun == Mpirun.OPEN_MPI;
+        boolean fullOfLarge = Families.ALL || mpirun == Mpirun.MPICH;
+        conforms(
+                mpirun,
+                RANKS,
+                List.of(),
+                List.of(),
+                "cpu",
+                SuiteRun.of(full ? "any()" : "!(reductions | gathers | messages | failures)"),
+                SuiteRun.checkedOf("any()"),
+                SuiteRun.ofLargeTensors(
+                        fullOfLarge
+                                ? "gathers | messages | reductions | all-to-all"
+                                : "gathers | messages"));
     }
 
-    /**
-     * A few kilobytes stand for the gigabyte from which on tensors go in parts or as derived types.
-     */
-    @ParameterizedTest
-    @EnumSource(Mpirun.class)
-    void conformsWhereTensorsAreTooLargeForOneCall(Mpirun mpirun) throws Exception {
-        List<String> jvmOptions = List.of("-D" + ConformanceMain.LARGEST_CALL + "=3000");
-        String families = "gathers | messages";
-        if (Families.ALL || mpirun == Mpirun.MPICH) {
-            families += " | reductions | all-to-all";
-        }
-        conforms(mpirun, RANKS, List.of(), jvmOptions, false, "cpu", families);
-    }
-
-    /**
-     * Runs the families that a tag expression says on another library or on other devices, with a
-     * command in front of Java.
-     */
+    /** Runs the suite on another library or on other devices, with a command in front of Java. */
     static void conforms(
             Mpirun mpirun,
             int ranks,
             List<String> prefix,
             List<String> jvmOptions,
-            boolean checked,
             String deviceType,
-            String families)
+            SuiteRun... runs)
             throws Exception {
         mpirun.assumeInstalled();
         InetAddress local = InetAddress.getLoopbackAddress();
         try (TcpStoreServer server = TcpStoreServer.bind(new InetSocketAddress(local, 0))) {
+            List<String> arguments =
+                    new ArrayList<>(List.of(Integer.toString(server.port()), deviceType));
+            Stream.of(runs).map(SuiteRun::argument).forEach(arguments::add);
             List<String> command = new ArrayList<>(prefix);
             command.addAll(
                     Mpirun.java(
-                            ConformanceMain.class,
-                            jvmOptions,
-                            Integer.toString(server.port()),
-                            Boolean.toString(checked),
-                            deviceType,
-                            families));
+                            ConformanceMain.class, jvmOptions, arguments.toArray(String[]::new)));
             Mpirun.Outcome outcome = mpirun.run(ranks, command);
             // What one rank says is often only the consequence of another's failure.
             SoftAssertions all = new SoftAssertions();
@@ -97,7 +83,9 @@ class MpiConformanceTest {
                             .isTrue();
                     all.assertThat(new String(reports.get(report), StandardCharsets.UTF_8))
                             .as("of rank %d, which printed:\n%s", rank, outcome.output())
-                            .containsPattern("(?m)^[1-9][0-9]* passed, 0 failed");
+                            .matches(
+                                    "([1-9][0-9]* passed, 0 failed, .*\n){%d}"
+                                            .formatted(runs.length));
                 }
                 all.assertAll();
             }

@@ -40,22 +40,29 @@ final class ProcessRanks implements Ranks {
     private static final Duration LONGEST_TEST = Ranks.onThisHost(90);
 
     private final Store store;
-    private final ConformanceBackend backend;
+    private final String deviceType;
     private final World world = new MpiProvider().world(Optional.empty()).orElseThrow();
+    private ConformanceBackend backend;
     private int runs;
 
     /**
      * Joins the ranks of this job.
      *
-     * @param type of the device that has the tensors
+     * @param deviceType of the device that has the tensors
      */
-    ProcessRanks(int storePort, boolean checked, String type) {
+    ProcessRanks(int storePort, String deviceType) {
+        this.deviceType = deviceType;
+        store = TcpStore.connect("127.0.0.1", storePort, TIMEOUT);
+        useChecks(false);
+    }
+
+    /** Whether groups from now on check what ranks issue. */
+    void useChecks(boolean checked) {
         MpiOptions options = checked ? MpiOptions.defaults().withChecks() : MpiOptions.defaults();
         backend =
-                type.equals("cpu")
+                deviceType.equals("cpu")
                         ? new HostBackend(options, this)
-                        : new CudaBackend(options, new Device(type, world.rank()), this);
-        store = TcpStore.connect("127.0.0.1", storePort, TIMEOUT);
+                        : new CudaBackend(options, new Device(deviceType, world.rank()), this);
     }
 
     static ProcessGroupBuilder world(

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.jccl.Availability;
+import org.jccl.mpi.ConformanceMain.SuiteRun;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -17,8 +18,6 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.api.parallel.Resources;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The shim for the standard ABI of MPI 5, on a library that speaks it and has MPICH behind it. Both
@@ -114,16 +113,15 @@ class StandardAbiTest {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(booleans = {false, true})
-    void conforms(boolean checked) throws Exception {
+    @Test
+    void conforms() throws Exception {
         MpiConformanceTest.conforms(
                 Mpirun.MPICH,
                 MpiConformanceTest.RANKS,
                 List.of(),
                 jvmOptions(),
-                checked,
                 "cpu",
-                FAMILIES);
+                SuiteRun.of(FAMILIES),
+                SuiteRun.checkedOf(FAMILIES));
     }
 }

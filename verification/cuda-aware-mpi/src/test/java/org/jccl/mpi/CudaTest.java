@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.jccl.mpi.ConformanceMain.SuiteRun;
 import org.jccl.testing.Families;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
@@ -67,7 +68,8 @@ class CudaTest {
     void conforms(Mpirun mpirun) throws Exception {
         boolean full = Families.ALL || mpirun == Mpirun.MPICH;
         String families = full ? "!(groups | arguments)" : "messages | works | coalesced";
-        MpiConformanceTest.conforms(mpirun, 2, prefix(true), jvmOptions(), false, "cuda", families);
+        MpiConformanceTest.conforms(
+                mpirun, 2, prefix(true), jvmOptions(), "cuda", SuiteRun.of(families));
     }
 
     @ParameterizedTest

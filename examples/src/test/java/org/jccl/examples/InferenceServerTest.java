@@ -23,9 +23,12 @@ import org.jccl.testing.FreePort;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Ranks as processes; requests over HTTP. */
 @Timeout(300)
+@Execution(ExecutionMode.CONCURRENT)
 class InferenceServerTest {
 
     /** Of the group: also enough to join on a busy host. */
@@ -112,7 +115,8 @@ class InferenceServerTest {
     @Test
     void ranksThatWereIdleForLongAnswerRightAndStop() throws Exception {
         start(2, SHORT);
-        TimeUnit.NANOSECONDS.sleep(3 * SHORT.toNanos());
+        // Past the end of one timeout, and half way through another.
+        TimeUnit.NANOSECONDS.sleep(SHORT.toNanos() * 3 / 2);
         expectRight("Once upon a time", ask("Once upon a time").get());
         Map<String, CompletableFuture<String>> sessions = new HashMap<>();
         for (int request = 0; request < 5; request++) {

@@ -34,6 +34,8 @@ import org.jccl.testing.FreePort;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -209,6 +211,7 @@ class RendezvousTest {
 
     @Test
     @Timeout(60)
+    @Execution(ExecutionMode.CONCURRENT)
     void aRankOfAnotherRunIsToldBothRunsAndDoesNotCount() throws Exception {
         String port = Integer.toString(FreePort.next());
         ExecutorService threads = Executors.newFixedThreadPool(1);
@@ -379,6 +382,7 @@ class RendezvousTest {
     }
 
     @Test
+    @Execution(ExecutionMode.CONCURRENT)
     void anUnknownHostFailsWithItsName() {
         for (int rank = 0; rank < 2; rank++) {
             String method = "tcp://no-such-host.invalid:29500?world_size=2&rank=" + rank;

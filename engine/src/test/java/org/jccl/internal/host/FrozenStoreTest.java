@@ -29,9 +29,12 @@ import org.jccl.store.HashStore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** A store whose process was stopped: nothing may wait for it that only explains. */
 @Timeout(120)
+@Execution(ExecutionMode.CONCURRENT)
 class FrozenStoreTest {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(2);

@@ -51,15 +51,16 @@ void Exchange::start(int64_t number, MPI_Comm comm) {
   slot.step = algorithm_.step(number);
   const Step& step = slot.step;
   const auto size = static_cast<int>(algorithm_.elementSize());
-  if (step.from >= 0) {
-    void* to = step.mine != nullptr ? scratchOf(number) : step.target;
-    check(
-        MPI_Irecv(to, static_cast<int>(step.elements) * size, MPI_BYTE, step.from, tag_, comm, &slot.receive), "MPI_Irecv");
-  }
+  // The other rank waits for the message, and not for the receive.
   if (step.to >= 0) {
     check(
         MPI_Isend(step.sent, static_cast<int>(step.sentElements) * size, MPI_BYTE, step.to, tag_, comm, &slot.send),
         "MPI_Isend");
+  }
+  if (step.from >= 0) {
+    void* to = step.mine != nullptr ? scratchOf(number) : step.target;
+    check(
+        MPI_Irecv(to, static_cast<int>(step.elements) * size, MPI_BYTE, step.from, tag_, comm, &slot.receive), "MPI_Irecv");
   }
 }
 

@@ -18,10 +18,14 @@ namespace {
 // a processor changes between ranks for each message.
 constexpr int64_t kEagerPiece = 4032;
 constexpr int64_t kEagerBlock = 16 << 10;
-constexpr int64_t kEagerToRoot = 256 << 10;
+constexpr int64_t kEagerToRoot = 512 << 10;
 
 constexpr int64_t kRingPiece = 2 << 20;
-constexpr int64_t kToRootPiece = 128 << 10;
+// In longer pieces a reduce leaves the caches: 4 MB between two ranks take 214 us in pieces of 128 KB, 163 in these, and 178 in
+// pieces of 1 MB.
+constexpr int64_t kToRootPiece = 512 << 10;
+// Of what is only moved. An all_gather of 16 MB takes a tenth longer in pieces of 2 MB.
+constexpr int64_t kMovedPiece = 64 << 20;
 
 // The library copies twice what comes before its receive was posted. With two pieces under way rather than eight, an
 // all_gather of 16 KB of two ranks takes 2.7 us rather than 2.3, and a broadcast of 16 KB to three ranks 30 us rather than 18.
@@ -123,7 +127,7 @@ Algorithm Algorithm::toRoot(
 
 Algorithm Algorithm::fromRoot(int rank, int size, int root, void* data, int64_t count, int type) {
   Algorithm a(Way::kFromRoot, rank, size, data, data, count, type, kSum);
-  a.meetAt(root, kRingPiece);
+  a.meetAt(root, kMovedPiece);
   a.scratchElements_ = 0;
   return a;
 }
@@ -179,16 +183,18 @@ Algorithm Algorithm::ring(int rank, int size, void* data, int64_t count, int typ
 }
 
 Algorithm Algorithm::gathering(int rank, int size, void* data, int64_t count, int type) {
-  Algorithm a = ringOfBlocks(rank, size, data, data, count, type, kSum);
-  a.workElements_ = 0;
+  Algorithm a(Way::kRing, rank, size, data, data, count, type, kSum);
+  a.cut(a.lengthOf(0), kMovedPiece);
+  // What a step sends was received in the step of the same segment a round before.
+  a.window_ = static_cast<int>(std::min<int64_t>(a.segments_, a.window_));
   a.scratchElements_ = 0;
-  a.combiningSteps_ = 0;
+  a.steps_ = (size - 1) * a.segments_;
   return a;
 }
 
 Algorithm Algorithm::pairwise(int rank, int size, const void* in, void* out, int64_t count, int type) {
   Algorithm a(Way::kPairwise, rank, size, in, out, count, type, kSum);
-  a.cut(a.lengthOf(0), kRingPiece);
+  a.cut(a.lengthOf(0), kMovedPiece);
   a.scratchElements_ = 0;
   a.steps_ = (size - 1) * a.segments_;
   return a;

@@ -21,9 +21,14 @@ const char* at(const void* base, int64_t elements, int type) {
   return static_cast<const char*>(base) + elements * static_cast<int64_t>(elementSizeOf(type));
 }
 
+// In blocks, since memcpy writes past the caches what is long, which takes a sixth longer: 32 MB in 1.25 ms, and in blocks
+// of 128 KB in 1.05.
 void copyTo(void* to, const void* from, int64_t count, int type) {
-  if (to != from) {
-    std::memcpy(to, from, static_cast<size_t>(count) * elementSizeOf(type));
+  constexpr int64_t kBlock = 128 << 10;
+  const int64_t bytes = count * static_cast<int64_t>(elementSizeOf(type));
+  for (int64_t begin = 0; to != from && begin < bytes; begin += kBlock) {
+    const auto length = static_cast<size_t>(std::min(kBlock, bytes - begin));
+    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, length);
   }
 }
 

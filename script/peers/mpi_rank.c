@@ -15,8 +15,9 @@ static void call(enum operation operation, float* input, float* output, size_t f
       MPI_Bcast(output, count, MPI_FLOAT, root, MPI_COMM_WORLD);
       break;
     case REDUCE:
-      // Not in place: MPICH 4.0 crashes then with 64 KB and another root than rank 0.
-      MPI_Reduce(input, output, count, MPI_FLOAT, MPI_SUM, root, MPI_COMM_WORLD);
+      // Of what a rank has written as a root, as in place; MPICH 4.0 crashes in place, with 64 KB and another root than 0.
+      MPI_Reduce(
+          rank == root ? input : output, rank == root ? output : NULL, count, MPI_FLOAT, MPI_SUM, root, MPI_COMM_WORLD);
       break;
     case ALL_GATHER:
       MPI_Allgather(input, part, MPI_FLOAT, output, part, MPI_FLOAT, MPI_COMM_WORLD);

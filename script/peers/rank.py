@@ -73,13 +73,19 @@ class Mpi4py:
         return {
             "all_reduce": lambda: comm.Allreduce(here, out),
             "broadcast": lambda: comm.Bcast(out, root()),
-            # Not in place: MPICH 4.0 crashes then with 64 KB and another root than rank 0.
-            "reduce": lambda: comm.Reduce(own, out, root=root()),
+            "reduce": lambda: self.reduce(own, out, root()),
             "all_gather": lambda: comm.Allgather(own, out),
             "reduce_scatter": lambda: comm.Reduce_scatter_block(own, out),
             "all_to_all": lambda: comm.Alltoall(own, out),
             "barrier": comm.Barrier,
         }
+
+    def reduce(self, own, out, root):
+        """Of what a rank has written as a root, as in place; MPICH 4.0 crashes in place, with 64 KB and another root than 0."""
+        if root == self.rank:
+            self.comm.Reduce(own, out, root=root)
+        else:
+            self.comm.Reduce(out, None, root=root)
 
     def send(self, data, peer):
         self.comm.Send(data, peer)

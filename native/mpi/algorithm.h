@@ -50,8 +50,8 @@ class Algorithm {
   // The same in place, and then the results go round.
   static Algorithm ring(int rank, int size, void* data, int64_t count, int type, int kind);
 
-  // Each rank has a block in `data`, and the blocks go round. `count` is that of all blocks.
-  static Algorithm gathering(int rank, int size, void* data, int64_t count, int type);
+  // Each rank has a block, `in`, which is in `out` too, and the blocks go round. `count` is that of all blocks.
+  static Algorithm gathering(int rank, int size, const void* in, void* out, int64_t count, int type);
 
   // Each rank has a block for each other. `count` is that of all blocks.
   static Algorithm pairwise(int rank, int size, const void* in, void* out, int64_t count, int type);

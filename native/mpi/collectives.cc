@@ -349,7 +349,7 @@ Algorithm Communicator::algorithmOf(Operation& o, const Call& c, Way way) {
     }
     case kAllGather:
       copyTo(at(c.out, rank_ * c.count, c.type), c.in, c.count, c.type);
-      return Algorithm::gathering(rank_, size_, c.out, c.count * size_, c.type);
+      return Algorithm::gathering(rank_, size_, c.in, c.out, c.count * size_, c.type);
     case kAllToAll:
       copyTo(at(c.out, rank_ * c.count, c.type), at(c.in, rank_ * c.count, c.type), c.count, c.type);
       return Algorithm::pairwise(rank_, size_, c.in, c.out, c.count * size_, c.type);

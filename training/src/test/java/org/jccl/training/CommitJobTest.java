@@ -49,7 +49,20 @@ final class CommitJobTest {
     @ParameterizedTest
     @CsvSource({"3, 1, 3000", "4, 2, 4000"})
     void everyStepIsMadeOnAllRanksOrOnNone(int ranks, int minimum, int lifetime) {
-        check(run(ranks, minimum, lifetime, 5, 0));
+        check(runWithLosses(ranks, minimum, lifetime));
+    }
+
+    /** Lifetimes are random: if all processes live to the end, the job runs again. */
+    private static List<String> runWithLosses(int ranks, int minimum, int lifetime) {
+        List<String> lines = run(ranks, minimum, lifetime, 5, 0);
+        for (int again = 0; again < 10 && killed(lines) == 0; again++) {
+            lines = run(ranks, minimum, lifetime, 5, 0);
+        }
+        return lines;
+    }
+
+    private static long killed(List<String> lines) {
+        return lines.stream().filter(line -> line.startsWith("killed")).count();
     }
 
     /** Any rank may be killed, also all of them at once. */
@@ -106,7 +119,7 @@ final class CommitJobTest {
         assertThat(lines).noneMatch(line -> line.startsWith("Exception"));
         assertThat(lines).contains("done " + steps);
         assertThat(checkSteps(lines)).isEqualTo(steps);
-        assertThat(lines.stream().filter(line -> line.startsWith("killed"))).isNotEmpty();
+        assertThat(killed(lines)).isPositive();
     }
 
     /**

@@ -29,8 +29,8 @@ extern "C" {
 
 __attribute__((visibility("default"))) int MPI_Comm_set_errhandler(void* comm, void* handler) {
   const int number = handlers++;
-  if (number == 0) {
-    // The first one is MPI_COMM_WORLD, and all ranks come here.
+  if (number == 1) {
+    // The second one is MPI_COMM_SELF. A copy of it takes an identity without a message to another rank.
     for (int taken = numberOf("TAKEN_COMMUNICATORS"); taken > 0; taken--) {
       void* made = nullptr;
       original<int(void*, void*)>("PMPI_Comm_dup")(comm, &made);

@@ -30,7 +30,7 @@ constexpr int64_t kMovedPiece = 64 << 20;
 // An all_gather sends a short block from where the caller has it: only this processor's cache has the copy, and with distant
 // processors 256 KB take 20 us from there, and 13 otherwise. The output of a longer one may lie in huge pages, and the input not:
 // 1 MB take 22 us, and 47.
-constexpr int64_t kMostFromInput = 256 << 10;
+constexpr int64_t kMostFromInput = 128 << 10;
 
 // The library copies twice what comes before its receive was posted. With two pieces under way rather than eight, an
 // all_gather of 16 KB of two ranks takes 2.7 us rather than 2.3, and a broadcast of 16 KB to three ranks 30 us rather than 18.
@@ -150,7 +150,7 @@ Step Algorithm::rootStep(int64_t number) const {
   const int64_t begin = std::min(segment * segmentElements_, count_);
   const int64_t length = std::min(segmentElements_, count_ - begin);
   const auto peer = static_cast<int>(number % (size_ - 1));
-  const int other = isRoot ? blockAt(peer + 1) : root_;
+  const int other = isRoot ? rankAt(peer + 1) : root_;
   const bool combines = way_ == Way::kToRoot;
   Step step;
   if (isRoot == combines) {
@@ -166,42 +166,38 @@ Step Algorithm::rootStep(int64_t number) const {
   return step;
 }
 
-Algorithm Algorithm::ringOfBlocks(
-    int rank, int size, const void* in, void* out, int64_t count, int type, int kind) {
-  Algorithm a(Way::kRing, rank, size, in, out, count, type, kind);
-  const int64_t longest = a.lengthOf(0);
-  a.cut(longest, kRingPiece);
-  // What a step sends was combined in the step of the same segment a round before.
-  a.window_ = static_cast<int>(std::min<int64_t>(a.segments_, a.window_));
-  a.workElements_ = size > 2 ? longest : 0;
-  a.steps_ = (size - 1) * a.segments_;
-  a.combiningSteps_ = a.steps_;
-  return a;
-}
-
 Algorithm Algorithm::ring(int rank, int size, void* data, int64_t count, int type, int kind) {
-  Algorithm a = ringOfBlocks(rank, size, data, data, count, type, kind);
-  a.inPlace_ = true;
-  a.workElements_ = 0;
-  a.steps_ *= 2;
-  return a;
-}
-
-Algorithm Algorithm::gathering(int rank, int size, const void* in, void* out, int64_t count, int type) {
-  Algorithm a(Way::kRing, rank, size, in, out, count, type, kSum);
-  a.cut(a.lengthOf(0), kMovedPiece);
+  Algorithm a(Way::kRing, rank, size, data, data, count, type, kind);
+  a.cut(a.lengthOf(0), kRingPiece);
   // What a step sends was received in the step of the same segment a round before.
   a.window_ = static_cast<int>(std::min<int64_t>(a.segments_, a.window_));
-  a.scratchElements_ = 0;
-  a.steps_ = (size - 1) * a.segments_;
+  a.steps_ = 2 * (size - 1) * a.segments_;
   return a;
 }
 
-Algorithm Algorithm::pairwise(int rank, int size, const void* in, void* out, int64_t count, int type) {
+void Algorithm::exchangeBlocks(int64_t pieceBytes) {
+  cut(lengthOf(0), pieceBytes);
+  steps_ = (size_ - 1) * segments_;
+}
+
+Algorithm Algorithm::allToAll(int rank, int size, const void* in, void* out, int64_t count, int type) {
   Algorithm a(Way::kPairwise, rank, size, in, out, count, type, kSum);
-  a.cut(a.lengthOf(0), kMovedPiece);
+  a.exchangeBlocks(kMovedPiece);
   a.scratchElements_ = 0;
-  a.steps_ = (size - 1) * a.segments_;
+  return a;
+}
+
+Algorithm Algorithm::allGather(int rank, int size, const void* in, void* out, int64_t count, int type) {
+  Algorithm a = allToAll(rank, size, in, out, count, type);
+  a.sendsOwnBlock_ = true;
+  return a;
+}
+
+Algorithm Algorithm::reduceScatter(
+    int rank, int size, const void* in, void* out, int64_t count, int type, int kind) {
+  Algorithm a(Way::kPairwise, rank, size, in, out, count, type, kind);
+  a.exchangeBlocks(kRingPiece);
+  a.combines_ = true;
   return a;
 }
 
@@ -220,59 +216,46 @@ int64_t Algorithm::lengthIn(int block, int64_t segment) const {
   return beginIn(block, segment + 1) - beginIn(block, segment);
 }
 
-int Algorithm::blockAt(int distance) const { return ((rank_ + distance) % size_ + size_) % size_; }
-
-// Where a rank keeps what is not complete.
-char* Algorithm::partial(int block, int64_t segment) const {
-  return inPlace_ ? out_ + bytes(beginOf(block) + beginIn(block, segment)) : work_ + bytes(beginIn(block, segment));
-}
-
-Step Algorithm::combiningStep(int round, int64_t segment) const {
-  const int given = blockAt(-round - 1);
-  const int taken = blockAt(-round - 2);
-  Step step;
-  step.to = blockAt(1);
-  step.sent = round == 0 ? in_ + bytes(beginOf(given) + beginIn(given, segment)) : partial(given, segment);
-  step.sentElements = lengthIn(given, segment);
-  step.from = blockAt(-1);
-  step.target = !inPlace_ && taken == rank_ ? out_ + bytes(beginIn(taken, segment)) : partial(taken, segment);
-  step.elements = lengthIn(taken, segment);
-  step.mine = in_ + bytes(beginOf(taken) + beginIn(taken, segment));
-  return step;
-}
-
-Step Algorithm::gatheringStep(int round, int64_t segment) const {
-  const int given = blockAt(-round);
-  const int taken = blockAt(-round - 1);
-  Step step;
-  step.to = blockAt(1);
-  const bool fromInput = combiningSteps_ == 0 && round == 0 && bytes(lengthOf(rank_)) <= kMostFromInput;
-  step.sent = fromInput ? in_ + bytes(beginIn(given, segment)) : out_ + bytes(beginOf(given) + beginIn(given, segment));
-  step.sentElements = lengthIn(given, segment);
-  step.from = blockAt(-1);
-  step.target = out_ + bytes(beginOf(taken) + beginIn(taken, segment));
-  step.elements = lengthIn(taken, segment);
-  return step;
-}
+int Algorithm::rankAt(int distance) const { return ((rank_ + distance) % size_ + size_) % size_; }
 
 Step Algorithm::ringStep(int64_t number) const {
-  const bool combines = number < combiningSteps_;
-  const int64_t later = combines ? number : number - combiningSteps_;
-  const auto round = static_cast<int>(later / segments_);
-  const int64_t segment = later % segments_;
-  return combines ? combiningStep(round, segment) : gatheringStep(round, segment);
+  const auto round = static_cast<int>(number / segments_);
+  const int64_t segment = number % segments_;
+  const int given = rankAt(-round - 1);
+  const int taken = rankAt(-round - 2);
+  Step step;
+  step.to = rankAt(1);
+  step.sent = out_ + bytes(beginOf(given) + beginIn(given, segment));
+  step.sentElements = lengthIn(given, segment);
+  step.from = rankAt(-1);
+  step.target = out_ + bytes(beginOf(taken) + beginIn(taken, segment));
+  step.elements = lengthIn(taken, segment);
+  // A rank adds until it has the sum of its own block, and then takes sums.
+  step.mine = round < size_ - 1 ? step.target : nullptr;
+  return step;
 }
 
+// The ranks of a segment in turn, so that what is combined stays in the caches.
 Step Algorithm::pairwiseStep(int64_t number) const {
-  const auto round = static_cast<int>(number / segments_) + 1;
-  const int64_t segment = number % segments_;
+  const auto round = static_cast<int>(number % (size_ - 1)) + 1;
+  const int64_t segment = number / (size_ - 1);
   Step step;
-  step.to = blockAt(round);
-  step.sent = in_ + bytes(beginOf(step.to) + beginIn(step.to, segment));
-  step.sentElements = lengthIn(step.to, segment);
-  step.from = blockAt(-round);
-  step.target = out_ + bytes(beginOf(step.from) + beginIn(step.from, segment));
-  step.elements = lengthIn(step.from, segment);
+  step.to = rankAt(round);
+  step.from = rankAt(-round);
+  if (sendsOwnBlock_) {
+    const char* block = bytes(lengthOf(rank_)) <= kMostFromInput ? in_ : out_ + bytes(beginOf(rank_));
+    step.sent = block + bytes(beginIn(rank_, segment));
+  } else {
+    step.sent = in_ + bytes(beginOf(step.to) + beginIn(step.to, segment));
+  }
+  step.sentElements = lengthIn(rank_, segment);
+  step.elements = lengthIn(rank_, segment);
+  if (combines_) {
+    step.target = out_ + bytes(beginIn(rank_, segment));
+    step.mine = round == 1 ? in_ + bytes(beginOf(rank_) + beginIn(rank_, segment)) : step.target;
+  } else {
+    step.target = out_ + bytes(beginOf(step.from) + beginIn(step.from, segment));
+  }
   return step;
 }
 

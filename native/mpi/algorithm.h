@@ -42,19 +42,18 @@ class Algorithm {
   // The root sends all elements to each rank in turn.
   static Algorithm fromRoot(int rank, int size, int root, void* data, int64_t count, int type);
 
-  // There is a block for each rank. The blocks go round while ranks add theirs, which is one round fewer than there are
-  // ranks, and then each rank has the result of its own block, in `out`. `count` is that of all blocks.
-  static Algorithm ringOfBlocks(
-      int rank, int size, const void* in, void* out, int64_t count, int type, int kind);
-
-  // The same in place, and then the results go round.
+  // There is a block for each rank. The blocks go round while ranks add theirs, and then the results go round. In place.
   static Algorithm ring(int rank, int size, void* data, int64_t count, int type, int kind);
 
-  // Each rank has a block, `in`, which is in `out` too, and the blocks go round. `count` is that of all blocks.
-  static Algorithm gathering(int rank, int size, const void* in, void* out, int64_t count, int type);
+  // Of the following, `count` is that of all blocks, which are equally long. Each rank sends a block to each other.
+  static Algorithm allToAll(int rank, int size, const void* in, void* out, int64_t count, int type);
 
-  // Each rank has a block for each other. `count` is that of all blocks.
-  static Algorithm pairwise(int rank, int size, const void* in, void* out, int64_t count, int type);
+  // `in` is one block, which is in `out` too.
+  static Algorithm allGather(int rank, int size, const void* in, void* out, int64_t count, int type);
+
+  // `out` is one block.
+  static Algorithm reduceScatter(
+      int rank, int size, const void* in, void* out, int64_t count, int type, int kind);
 
   int64_t steps() const { return steps_; }
 
@@ -66,10 +65,6 @@ class Algorithm {
   // Of the longest message that is combined.
   int64_t scratchBytes() const { return scratchElements_ * elementSize_; }
 
-  // Memory that is the algorithm's own while it runs.
-  int64_t workBytes() const { return workElements_ * elementSize_; }
-  void setWork(char* work) { work_ = work; }
-
   int64_t elementSize() const { return elementSize_; }
   Combine combine() const { return combine_; }
 
@@ -79,6 +74,7 @@ class Algorithm {
   Algorithm(Way way, int rank, int size, const void* in, void* out, int64_t count, int type, int kind);
   void cut(int64_t longest, int64_t pieceBytes);
   void meetAt(int root, int64_t pieceBytes);
+  void exchangeBlocks(int64_t pieceBytes);
 
   Step doublingStep(int64_t number) const;
   Step rootStep(int64_t number) const;
@@ -91,25 +87,22 @@ class Algorithm {
   int64_t lengthOf(int block) const;
   int64_t beginIn(int block, int64_t segment) const;
   int64_t lengthIn(int block, int64_t segment) const;
-  int blockAt(int distance) const;
+  int rankAt(int distance) const;
   int64_t bytes(int64_t elements) const { return elements * elementSize_; }
-  char* partial(int block, int64_t segment) const;
 
   int64_t steps_ = 0;
   int window_ = 1;
   Way way_ = Way::kLibrary;
-  bool inPlace_ = false;
-  int64_t combiningSteps_ = 0;  // of a ring; those after them move results
+  bool combines_ = false;
+  bool sendsOwnBlock_ = false;  // rather than the receiver's
   int rank_ = 0;
   int size_ = 0;
   int root_ = 0;
   const char* in_ = nullptr;
   char* out_ = nullptr;
-  char* work_ = nullptr;
   int64_t count_ = 0;
   int64_t elementSize_ = 0;
   int64_t scratchElements_ = 0;
-  int64_t workElements_ = 0;
   // Of each block, or of all, and the elements of one.
   int64_t segments_ = 0;
   int64_t segmentElements_ = 0;

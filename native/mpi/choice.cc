@@ -26,10 +26,9 @@ constexpr Row kRows[] = {
     {kAllReduce, 2, 40 * kKilobyte, Way::kDoubling},
     {kAllReduce, 4, 128 * kKilobyte, Way::kRing},
     {kReduce, 4, 0, Way::kToRoot},
-    {kAllGather, 2, 0, Way::kRing},
-    {kAllToAll, 2, 0, Way::kPairwise},
-    {kReduceScatter, 2, 0, Way::kRing},
-    {kReduceScatter, 4, 1024 * kKilobyte, Way::kRing},
+    {kAllGather, 4, 0, Way::kPairwise},
+    {kAllToAll, 4, 0, Way::kPairwise},
+    {kReduceScatter, 4, 0, Way::kPairwise},
 };
 
 }  // namespace

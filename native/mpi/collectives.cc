@@ -345,14 +345,14 @@ Algorithm Communicator::algorithmOf(Operation& o, const Call& c, Way way) {
     case kReduceScatter: {
       const int64_t count = c.count * size_;
       averageLater(o, c, c.count);
-      return Algorithm::ringOfBlocks(rank_, size_, premultiplied(o, c, count), c.out, count, c.type, c.kind);
+      return Algorithm::reduceScatter(rank_, size_, premultiplied(o, c, count), c.out, count, c.type, c.kind);
     }
     case kAllGather:
       copyTo(at(c.out, rank_ * c.count, c.type), c.in, c.count, c.type);
-      return Algorithm::gathering(rank_, size_, c.in, c.out, c.count * size_, c.type);
+      return Algorithm::allGather(rank_, size_, c.in, c.out, c.count * size_, c.type);
     case kAllToAll:
       copyTo(at(c.out, rank_ * c.count, c.type), at(c.in, rank_ * c.count, c.type), c.count, c.type);
-      return Algorithm::pairwise(rank_, size_, c.in, c.out, c.count * size_, c.type);
+      return Algorithm::allToAll(rank_, size_, c.in, c.out, c.count * size_, c.type);
     default:
       if (c.kind == kPremulSum) {
         multiplyOf(c.type)(c.out, c.in, static_cast<size_t>(c.count), c.factor);

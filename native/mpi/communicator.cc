@@ -206,15 +206,13 @@ int64_t Communicator::collective(Mode mode, const Call& call) {
   });
 }
 
-// In an exchange by messages each rank waits for others, whose messages do not match if they disagree. A rank that only sends
-// would not notice.
+// Messages of ours do not match if ranks disagree.
 bool Communicator::isCompared(const Operation& o) const {
   if (!owned_ || size_ == 1) {
     return false;
   }
-  const bool exchanges = o.way != Way::kLibrary && o.way != Way::kToRoot && o.way != Way::kFromRoot &&
-                         callTagsTellLength();
-  return options_.checked || (looksFirst_ && !exchanges && largestMessageOf(o.call, size_) > kSentEagerly);
+  const bool mayOverrun = looksFirst_ && (o.way == Way::kLibrary || !callTagsTellLength());
+  return options_.checked || (mayOverrun && largestMessageOf(o.call, size_) > kSentEagerly);
 }
 
 // What was issued before counts too: else a rank's larger message could meet an earlier, smaller part of another.

@@ -19,12 +19,10 @@ void Exchange::begin(const Algorithm& algorithm, int tag, std::vector<char> memo
   tag_ = tag;
   begun_ = 0;
   ended_ = 0;
-  const auto needed =
-      static_cast<size_t>(algorithm.workBytes() + algorithm.window() * algorithm.scratchBytes());
+  const auto needed = static_cast<size_t>(algorithm.window() * algorithm.scratchBytes());
   if (memory_.size() < needed) {
     memory_.resize(needed);
   }
-  algorithm_.setWork(memory_.data());
 }
 
 bool Exchange::isIdle() const {
@@ -43,7 +41,7 @@ void Exchange::forget() {
 }
 
 char* Exchange::scratchOf(int64_t number) {
-  return memory_.data() + algorithm_.workBytes() + number % algorithm_.window() * algorithm_.scratchBytes();
+  return memory_.data() + number % algorithm_.window() * algorithm_.scratchBytes();
 }
 
 void Exchange::start(int64_t number, MPI_Comm comm) {

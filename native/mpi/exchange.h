@@ -50,7 +50,7 @@ class Exchange {
   int64_t begun_ = 0;
   int64_t ended_ = 0;
   Slot slots_[Algorithm::kMostWindow];
-  // The algorithm's own, then what is received to be combined, for each slot.
+  // For each slot, what is received to be combined.
   std::vector<char> memory_;
 };
 

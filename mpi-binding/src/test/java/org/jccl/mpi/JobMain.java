@@ -389,7 +389,11 @@ final class JobMain {
                             (group, to) ->
                                     group.reduceScatterSingle(
                                                     to, in.slice(0, 2 * to.count()), ReduceOp.SUM)
-                                            .await());
+                                            .await(),
+                            (group, to) ->
+                                    group.allGatherSingle(to, in.slice(0, to.count() / 2)).await(),
+                            (group, to) ->
+                                    group.allToAllSingle(to, in.slice(0, to.count())).await());
             for (BiConsumer<ProcessGroup, Tensor> operation : operations) {
                 try (ProcessGroup group = world.newGroup(List.of(0, 1)).orElseThrow()) {
                     operation.accept(group, out.slice(0, count));

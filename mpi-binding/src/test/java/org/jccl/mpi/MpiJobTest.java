@@ -165,9 +165,8 @@ class MpiJobTest {
     }
 
     /**
-     * Open MPI by itself writes past the end of the shorter side's memory. Of 400 bytes ranks do
-     * not compare what they do, of 8000 they do. Either rank may notice first; the other one then
-     * reports what that one found.
+     * Open MPI by itself writes past the end of the shorter side's memory if the longer side sends
+     * more than 4 KB. Either rank may notice first; the other one then reports what that one found.
      */
     @ParameterizedTest
     @CsvSource({"OPEN_MPI, 100", "OPEN_MPI, 2000", "MPICH, 100", "MPICH, 2000"})

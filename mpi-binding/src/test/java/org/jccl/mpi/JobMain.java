@@ -450,6 +450,7 @@ final class JobMain {
     /** MPI itself gives each rank the result of its own reduction. */
     private static void disagreeAboutTheReduction() {
         disagree(
+                Duration.ofSeconds(20),
                 group ->
                         group.sync()
                                 .allReduce(
@@ -460,6 +461,7 @@ final class JobMain {
     /** Its root does not notice. */
     private static void skipABroadcast() {
         disagree(
+                Duration.ofSeconds(8),
                 group -> {
                     if (group.rank() == 0) {
                         group.sync().broadcast(ints(1, 1), 0);
@@ -468,8 +470,8 @@ final class JobMain {
                 });
     }
 
-    private static void disagree(Consumer<ProcessGroup> body) {
-        try (ProcessGroup world = join(MpiOptions.defaults(), Duration.ofSeconds(8))) {
+    private static void disagree(Duration timeout, Consumer<ProcessGroup> body) {
+        try (ProcessGroup world = join(MpiOptions.defaults(), timeout)) {
             try (ProcessGroup group = world.newGroup(List.of(0, 1)).orElseThrow()) {
                 body.accept(group);
                 print("rank " + world.rank() + ": returned");

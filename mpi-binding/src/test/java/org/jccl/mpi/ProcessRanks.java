@@ -37,7 +37,7 @@ final class ProcessRanks implements Ranks {
         }
     }
 
-    private static final Duration LONGEST_TEST = Ranks.onThisHost(90);
+    private static final Duration LONGEST_TEST = Ranks.onThisHost(150);
 
     private final Store store;
     private final String deviceType;

@@ -22,7 +22,7 @@ import org.jccl.store.HashStore;
  */
 final class ThreadRanks implements Ranks {
 
-    private static final Duration DEADLINE = Ranks.onThisHost(60);
+    private static final Duration DEADLINE = Ranks.onThisHost(150);
 
     /**
      * How often a world with a short deadline is formed at most. The deadline also limits joining,

@@ -169,8 +169,9 @@ abstract class MismatchCases extends Cases {
                             .isNotInstanceOf(OperationTimeoutException.class)
                             .hasMessageContaining("world")
                             .hasMessageContaining("rank " + rank.rank());
-                    if (!SUBTLE.contains(what)) {
-                        // What both sides issued, whichever of them noticed it.
+                    if (!SUBTLE.contains(what) && Ranks.SLOWNESS == 1) {
+                        // What both sides issued, whichever of them noticed it. On an emulated
+                        // processor the other side may report later than a rank waits for it.
                         assertThat(thrown).hasMessageMatching(BOTH_SIDES);
                     }
                     assertThat(((JcclException) thrown).category())

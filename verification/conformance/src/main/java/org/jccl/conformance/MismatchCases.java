@@ -154,8 +154,9 @@ abstract class MismatchCases extends Cases {
                     // Both forms have to notice; ranks mix them as programs do.
                     Forms form = Forms.of(rank.group()).get(rank.rank() % 2);
                     Call call = rank.rank() == 0 ? pair.first() : pair.others();
-                    // Writing to one would wait for a stream that is about to be aborted.
-                    Tensor unused = rank.floats(1);
+                    // After the failure, writing to it could wait for a stream that is being
+                    // aborted.
+                    Tensor ofLaterCall = rank.floats(1);
                     Throwable thrown =
                             catchThrowable(
                                     () -> {
@@ -176,7 +177,7 @@ abstract class MismatchCases extends Cases {
                     }
                     assertThat(((JcclException) thrown).category())
                             .isEqualTo(JcclException.Category.FATAL_GROUP);
-                    Throwable later = catchThrowable(() -> sum(form, unused));
+                    Throwable later = catchThrowable(() -> sum(form, ofLaterCall));
                     assertThat(later).isInstanceOf(GroupAbortedException.class);
                     assertThat(later.getCause()).isInstanceOf(JcclException.class);
                 });

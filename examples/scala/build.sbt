@@ -4,14 +4,15 @@ val jcclVersion = sys.props.getOrElse("jccl.version", "0.2.0-SNAPSHOT")
 
 scalaVersion := "3.3.7"
 scalacOptions ++= Seq("-java-output-version", "17")
-dependencyOverrides += "org.bytedeco" % "javacpp" % "1.5.13" // the presets' version: jccl-gloo brings another one
+// The version that the presets ask for is not in Maven Central.
+dependencyOverrides += "org.bytedeco" % "openblas" % "0.3.31-1.5.13"
 resolvers ++= sys.props.get("jccl.repository").map("jccl" at _).toSeq :+ Resolver.mavenLocal
 
 libraryDependencies ++= Seq(
   jcclGroup % "jccl-javacpp-pytorch" % jcclVersion,
   jcclGroup % "jccl-gloo" % jcclVersion,
-  "org.bytedeco" % "pytorch" % "2.10.0-1.5.13",
-  "org.bytedeco" % "pytorch" % "2.10.0-1.5.13" classifier "linux-x86_64",
+  "org.bytedeco" % "pytorch" % "2.13.0-1.5.14",
+  "org.bytedeco" % "pytorch" % "2.13.0-1.5.14" classifier "linux-x86_64",
   "org.bytedeco" % "openblas" % "0.3.31-1.5.13" classifier "linux-x86_64",
-  "org.bytedeco" % "javacpp" % "1.5.13" classifier "linux-x86_64"
+  "org.bytedeco" % "javacpp" % "1.5.14" classifier "linux-x86_64"
 )

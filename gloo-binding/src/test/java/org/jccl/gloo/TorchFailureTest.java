@@ -39,7 +39,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Timeout(value = 300, unit = TimeUnit.SECONDS)
 class TorchFailureTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(120);
 
     /** After so many seconds PyTorch gives up, as it must where Gloo notices nothing. */
     private static final int GIVES_UP = 6;

@@ -36,7 +36,7 @@ class TorchMatrixTest {
     private static final Path SCRIPT =
             Path.of("..", "examples", "pytorch-interop", "collectives.py");
     private static final int LARGEST = 4;
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(120);
 
     private static final ExecutorService THREADS = Executors.newCachedThreadPool();
     private static final List<Torch> PYTHON = new ArrayList<>();

@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Timeout;
 class TorchRecordingTest {
 
     private static final Path SCRIPTS = Path.of("..", "script", "torch");
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(120);
     private static final int WORLD = 3;
 
     /** The groups of the recorded ranks, without those that Java's ranks cannot make. */

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
  */
 final class TorchPeerTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(120);
 
     private static Process peer(int rank, int port) throws Exception {
         String script =

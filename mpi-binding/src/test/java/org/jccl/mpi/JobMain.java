@@ -76,7 +76,7 @@ final class JobMain {
     }
 
     private static ProcessGroup join(MpiOptions options) {
-        return join(options, Duration.ofSeconds(20));
+        return join(options, Duration.ofSeconds(60));
     }
 
     private static ProcessGroup join(MpiOptions options, Duration timeout) {
@@ -454,7 +454,7 @@ final class JobMain {
     /** MPI itself gives each rank the result of its own reduction. */
     private static void disagreeAboutTheReduction() {
         disagree(
-                Duration.ofSeconds(20),
+                Duration.ofSeconds(60),
                 group ->
                         group.sync()
                                 .allReduce(

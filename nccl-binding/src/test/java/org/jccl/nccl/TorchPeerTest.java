@@ -41,7 +41,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Java ranks beside a process that does what PyTorch's rank does, on the mock library. */
 final class TorchPeerTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(120);
 
     private static final Map<String, Interop> INTEROPS =
             Map.of(

@@ -79,8 +79,6 @@ class Algorithm {
   Step doublingStep(int64_t number) const;
   Step rootStep(int64_t number) const;
   Step ringStep(int64_t number) const;
-  Step combiningStep(int round, int64_t segment) const;
-  Step gatheringStep(int round, int64_t segment) const;
   Step pairwiseStep(int64_t number) const;
 
   int64_t beginOf(int block) const;

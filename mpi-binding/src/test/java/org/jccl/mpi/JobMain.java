@@ -204,7 +204,8 @@ final class JobMain {
                 group.sync().recv(tensor, 1);
                 Duration used = processorTime().minus(before);
                 Duration waited = Duration.ofNanos(System.nanoTime() - start);
-                // It polls for half a second and then seldom, which costs more on a slow machine.
+                // A waiting rank polls, after half a second seldom; a poll costs more on a slow
+                // machine.
                 boolean free = used.compareTo(waited.multipliedBy(3).dividedBy(4)) < 0;
                 print("got " + value(tensor) + ", the core was free: " + free);
                 print("used " + used + " in " + waited);

@@ -19,6 +19,7 @@ import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.NativeException;
 import org.jccl.ProcessGroup;
+import org.jccl.ProcessGroupBuilder;
 import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Tensor;
@@ -76,11 +77,17 @@ final class JobMain {
     }
 
     private static ProcessGroup join(MpiOptions options) {
-        return join(options, Duration.ofSeconds(60));
+        return builder(options, Duration.ofSeconds(60)).build();
     }
 
+    /** Ranks of a busy machine start far apart, so they meet before the short timeout counts. */
     private static ProcessGroup join(MpiOptions options, Duration timeout) {
-        return ProcessGroup.builder().backend("mpi").options(options).timeout(timeout).build();
+        join(options).close();
+        return builder(options, timeout).build();
+    }
+
+    private static ProcessGroupBuilder builder(MpiOptions options, Duration timeout) {
+        return ProcessGroup.builder().backend("mpi").options(options).timeout(timeout);
     }
 
     private static void print(String line) {

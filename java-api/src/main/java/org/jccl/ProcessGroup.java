@@ -381,6 +381,8 @@ public interface ProcessGroup extends AutoCloseable {
      * @param waitAllRanks true to name all missing ranks, false to fail at the first
      * @throws OperationTimeoutException on every rank that called it if ranks are missing; names
      *     them. The group stays usable
+     * @throws GroupAbortedException if the group has failed, or fails on any rank while this one
+     *     waits, which it notices within seconds
      * @throws UsageException if the timeout is null, negative or more than a day, or the group has
      *     no store
      */

@@ -131,6 +131,24 @@ public final class DesyncDetector {
                 });
     }
 
+    /** Hands on the failure that another rank has reported, some time, if there is one. */
+    public void askForFailure(Consumer<JcclException> found) {
+        if (store.isReachable()) {
+            asking.execute(() -> reported().ifPresent(found));
+        }
+    }
+
+    private Optional<JcclException> reported() {
+        synchronized (store) {
+            try {
+                return reports.first(store.get());
+            } catch (JcclException e) {
+                store.failed(e);
+                return Optional.empty();
+            }
+        }
+    }
+
     /** Writes this rank's failure some time, if there is one that was not written yet. */
     public void publishLater() {
         if (hasNews()) {

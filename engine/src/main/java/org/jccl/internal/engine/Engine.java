@@ -246,6 +246,11 @@ public abstract class Engine {
         detector.publishSoon();
     }
 
+    /** Fails this rank too, some time, if another rank has reported a failure. */
+    public final void askForFailure() {
+        detector.askForFailure(cause -> fail(cause.at(context)));
+    }
+
     /** The program knows of the failure and continues with another group. */
     public final void replaced() {
         failure.replace();

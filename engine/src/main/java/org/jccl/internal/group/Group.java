@@ -148,6 +148,12 @@ public final class Group {
         engines.forEach(Engine::requireUsable);
     }
 
+    /** Throws if the group has failed; that of another rank's failure, at the next call. */
+    private void checkOtherRanks() {
+        requireUsable();
+        engines.forEach(Engine::askForFailure);
+    }
+
     private Store requireStore(String operation) {
         if (foreign.isPresent()) {
             throw new UsageException(
@@ -170,6 +176,7 @@ public final class Group {
      * @throws OperationTimeoutException if ranks are missing, or the store does not answer
      * @throws PeerLostException if rank 0, which serves the store, was lost
      * @throws StoreException if the store of another process was lost
+     * @throws GroupAbortedException if the group fails meanwhile, on this rank or another one
      */
     public void monitoredBarrier(Duration wait, boolean waitAllRanks) {
         requireUsable();
@@ -186,7 +193,7 @@ public final class Group {
         }
         MonitoredBarrier barrier = new MonitoredBarrier(context, size(), shared, prefix);
         try {
-            barrier.pass(wait, waitAllRanks);
+            barrier.pass(wait, waitAllRanks, this::checkOtherRanks);
         } catch (JcclException e) {
             throw storeFailures.explain(e).at(context);
         }

@@ -29,16 +29,25 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
     private static final String NONE = "ranks []";
 
     private static final Duration STORE_GRACE = Duration.ofSeconds(10);
+    private static final Duration CHECK_INTERVAL = Duration.ofSeconds(1);
 
     /**
      * Waits for the other ranks.
      *
      * @param wait how long rank 0 waits
      * @param waitAllRanks whether all missing ranks are named
+     * @param checkGroup called now and then; what it throws ends the wait
      * @throws OperationTimeoutException if ranks are missing, or the store does not answer
      */
-    void pass(Duration wait, boolean waitAllRanks) {
-        bounded(() -> meet(wait, waitAllRanks), wait.multipliedBy(2));
+    void pass(Duration wait, boolean waitAllRanks, Runnable checkGroup) {
+        BoundedCall meeting = BoundedCall.start(thread(), () -> meet(wait, waitAllRanks));
+        long deadline = System.nanoTime() + wait.multipliedBy(2).plus(STORE_GRACE).toNanos();
+        while (!meeting.await(CHECK_INTERVAL)) {
+            checkGroup.run();
+            if (System.nanoTime() - deadline > 0) {
+                throw noAnswer();
+            }
+        }
     }
 
     private void meet(Duration wait, boolean waitAllRanks) {
@@ -81,13 +90,20 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
 
     /** Runs a request to the store with a time limit. */
     private void bounded(Runnable ask, Duration wait) {
-        String name = "jccl-monitored-barrier-" + context.group();
-        if (!BoundedCall.run(name, ask, wait.plus(STORE_GRACE))) {
-            throw new OperationTimeoutException(
-                    context,
-                    "monitoredBarrier: the store does not answer; look at the process that serves"
-                            + " it (rank 0 or the launcher)");
+        if (!BoundedCall.run(thread(), ask, wait.plus(STORE_GRACE))) {
+            throw noAnswer();
         }
+    }
+
+    private String thread() {
+        return "jccl-monitored-barrier-" + context.group();
+    }
+
+    private OperationTimeoutException noAnswer() {
+        return new OperationTimeoutException(
+                context,
+                "monitoredBarrier: the store does not answer; look at the process that serves"
+                        + " it (rank 0 or the launcher)");
     }
 
     /**

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
 import org.jccl.store.HashStore;
@@ -21,6 +22,8 @@ class MonitoredBarrierTest {
     private static final Duration SHORT = Duration.ofMillis(20);
     private static final Duration LONG = Duration.ofSeconds(30);
 
+    private static final Runnable USABLE = () -> {};
+
     private final Store store = HashStore.create(LONG);
 
     private MonitoredBarrier barrier(int rank) {
@@ -28,7 +31,7 @@ class MonitoredBarrierTest {
     }
 
     private void expectMissing(int rank, Duration wait, String missing) {
-        assertThatThrownBy(() -> barrier(rank).pass(wait, true))
+        assertThatThrownBy(() -> barrier(rank).pass(wait, true, USABLE))
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining("rank " + rank)
                 .hasMessageContaining(missing + " did not arrive");
@@ -72,10 +75,24 @@ class MonitoredBarrierTest {
                                 });
         MonitoredBarrier alone =
                 new MonitoredBarrier(FailureContext.ofGroup("g", 1), 3, watched, "alone/");
-        assertThatThrownBy(() -> alone.pass(SHORT, true))
+        assertThatThrownBy(() -> alone.pass(SHORT, true, USABLE))
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining("rank 0 did not arrive");
         assertThat(waits).containsExactly(SHORT, SHORT);
+    }
+
+    @Test
+    void aFailureOfTheGroupEndsTheWait() {
+        Runnable failed =
+                () -> {
+                    throw new GroupAbortedException(FailureContext.NONE, "rank 2 reported it");
+                };
+        for (int rank = 0; rank < 2; rank++) {
+            MonitoredBarrier barrier = barrier(rank);
+            assertThatThrownBy(() -> barrier.pass(LONG, true, failed))
+                    .isInstanceOf(GroupAbortedException.class)
+                    .hasMessageContaining("rank 2 reported it");
+        }
     }
 
     @Test
@@ -86,7 +103,11 @@ class MonitoredBarrierTest {
                                     .mapToObj(
                                             rank ->
                                                     CompletableFuture.runAsync(
-                                                            () -> barrier(rank).pass(LONG, false),
+                                                            () ->
+                                                                    barrier(rank)
+                                                                            .pass(
+                                                                                    LONG, false,
+                                                                                    USABLE),
                                                             task -> new Thread(task).start()))
                                     .toArray(CompletableFuture[]::new))
                     .join();

@@ -177,6 +177,24 @@ abstract class FailureCases extends Cases {
     }
 
     @Test
+    void aMonitoredBarrierEndsWhenAnotherRankAborts() {
+        onRanks(
+                2,
+                rank -> {
+                    if (rank.rank() == 0) {
+                        rank.awaitSignal("ready");
+                        rank.group().abort();
+                        return;
+                    }
+                    rank.signal("ready");
+                    assertThatThrownBy(
+                                    () -> rank.group().monitoredBarrier(Ranks.onThisHost(60), true))
+                            .isInstanceOf(GroupAbortedException.class)
+                            .hasMessageContainingAll("rank 0 reported", "abort() was called");
+                });
+    }
+
+    @Test
     @Needs(Capability.MESSAGES)
     void abortEndsWorksAndLaterCallsCarryTheFirstCause() {
         onRanks(

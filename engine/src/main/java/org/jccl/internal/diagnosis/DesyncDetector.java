@@ -118,24 +118,29 @@ public final class DesyncDetector {
             LongFunction<List<String>> issuedBefore,
             Consumer<JcclException> found) {
         boolean nothingToDo = stuckOperations.isEmpty() && !stuck.isWritten();
-        if (nothingToDo || !store.isReachable() || !examining.compareAndSet(false, true)) {
+        if (!nothingToDo) {
+            examineLater(() -> examine(stuckOperations, issuedBefore), found);
+        }
+    }
+
+    /** Looks for a failure that another rank has reported, unless it is about to do so anyway. */
+    public void askForFailure(Consumer<JcclException> found) {
+        examineLater(this::reported, found);
+    }
+
+    private void examineLater(
+            Supplier<Optional<JcclException>> examination, Consumer<JcclException> found) {
+        if (!store.isReachable() || !examining.compareAndSet(false, true)) {
             return;
         }
         asking.execute(
                 () -> {
                     try {
-                        examine(stuckOperations, issuedBefore).ifPresent(found);
+                        examination.get().ifPresent(found);
                     } finally {
                         examining.set(false);
                     }
                 });
-    }
-
-    /** Hands on the failure that another rank has reported, some time, if there is one. */
-    public void askForFailure(Consumer<JcclException> found) {
-        if (store.isReachable()) {
-            asking.execute(() -> reported().ifPresent(found));
-        }
     }
 
     private Optional<JcclException> reported() {

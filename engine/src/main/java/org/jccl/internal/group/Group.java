@@ -148,7 +148,7 @@ public final class Group {
         engines.forEach(Engine::requireUsable);
     }
 
-    /** Throws if the group has failed; that of another rank's failure, at the next call. */
+    /** Throws if the group has failed. A later call throws what another rank reports now. */
     private void checkOtherRanks() {
         requireUsable();
         engines.forEach(Engine::askForFailure);

@@ -15,7 +15,7 @@ import org.jccl.spi.Durations;
 
 /**
  * A barrier over the store, in which rank 0 finds the missing ranks and reports them to the others.
- * All ranks get the same outcome.
+ * All ranks get the same outcome, unless the group fails meanwhile.
  *
  * @param context the calling rank
  * @param size size of the group

@@ -29,6 +29,7 @@ import org.jccl.internal.engine.Engine;
 import org.jccl.internal.host.DeviceLocation;
 import org.jccl.internal.host.HostEngine;
 import org.jccl.internal.host.TensorLocation;
+import org.jccl.internal.operation.HostMemoryUses;
 import org.jccl.internal.staged.StagedLocation;
 import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.CleanUp;
@@ -252,7 +253,12 @@ final class GroupEngines {
 
     private Engine engine(Backend backend, Communicator communicator, DesyncDetector detector) {
         if (communicator instanceof HostCommunicator host) {
-            return new HostEngine(host, context, world.timeout(), detector, location(backend));
+            HostEngine engine =
+                    new HostEngine(host, context, world.timeout(), detector, location(backend));
+            if (backend.device().isCpu()) {
+                HostMemoryUses.add(engine, size());
+            }
+            return engine;
         }
         return new StreamEngine(
                 (StreamCommunicator) communicator,

@@ -28,6 +28,10 @@ final class CollectiveQueue {
 
     // Guarded by the monitor of the running operations.
     private final ArrayDeque<HostWork> queue = new ArrayDeque<>();
+
+    /** The work that was taken last; it may not be running yet. */
+    private HostWork taken;
+
     private Thread worker;
     private boolean closed;
 
@@ -40,6 +44,20 @@ final class CollectiveQueue {
     /** Appends a work. The caller has the monitor, and calls {@link #start} next without it. */
     void add(HostWork work) {
         queue.add(work);
+    }
+
+    /**
+     * Returns a work that was not called yet and uses host memory, or null; see {@link
+     * RunningOperations#collision}. The caller has the monitor.
+     */
+    HostWork collision(long start, long end, boolean writes, int rank, int size) {
+        for (HostWork work : queue) {
+            if (work.collides(start, end, writes, rank, size)) {
+                return work;
+            }
+        }
+        boolean called = taken == null || taken.isDone();
+        return !called && taken.collides(start, end, writes, rank, size) ? taken : null;
     }
 
     /** Whether nothing is queued. The caller has the monitor. */
@@ -90,7 +108,7 @@ final class CollectiveQueue {
                 if (engine.mayBlock(head)) {
                     break;
                 }
-                queue.remove();
+                taken = queue.remove();
             }
             engine.runQueued(head);
         }
@@ -163,7 +181,11 @@ final class CollectiveQueue {
     HostWork take(long last) {
         synchronized (running) {
             HostWork head = queue.peek();
-            return head == null || head.sequence > last ? null : queue.remove();
+            if (head == null || head.sequence > last) {
+                return null;
+            }
+            taken = queue.remove();
+            return taken;
         }
     }
 

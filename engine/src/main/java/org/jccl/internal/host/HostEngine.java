@@ -9,6 +9,7 @@ import org.jccl.Work;
 import org.jccl.internal.backend.VirtualThreads;
 import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.engine.Engine;
+import org.jccl.internal.operation.HostMemoryUses;
 import org.jccl.internal.operation.Operation;
 import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.HostCommunicator;
@@ -19,7 +20,7 @@ import org.jccl.spi.OperationKind;
  * The engine of libraries that work on the calling thread. Collectives run in the order of their
  * numbers, see {@link CollectiveQueue}. Messages are started at once and need no order.
  */
-public final class HostEngine extends Engine {
+public final class HostEngine extends Engine implements HostMemoryUses.Group {
 
     private final HostCommunicator communicator;
     private final boolean startsCollectives;
@@ -317,6 +318,22 @@ public final class HostEngine extends Engine {
         synchronized (running) {
             requireUsable(operation);
             running.beginSynchronous(operation);
+        }
+    }
+
+    @Override
+    public FailureContext collision(long start, long end, boolean writes, int size) {
+        if (!isUsable()) {
+            return null; // the contents are undefined, and the program may start over with them
+        }
+        int rank = context.rank();
+        synchronized (running) {
+            Operation found = running.collision(start, end, writes, rank, size);
+            if (found == null) {
+                found = queue.collision(start, end, writes, rank, size);
+            }
+            // Described under the lock: a synchronous call's object is reused once it has ended.
+            return found == null ? null : contextOf(found);
         }
     }
 

@@ -152,6 +152,11 @@ public final class Memory {
         return true;
     }
 
+    /** Whether somebody else uses it too, for a caller that has acquired it. */
+    public boolean isShared() {
+        return (state & ~CLOSED) > 1;
+    }
+
     /**
      * Retains the memory until the process ends, for a library that may use it until then. Takes
      * the place of one {@link #release}.

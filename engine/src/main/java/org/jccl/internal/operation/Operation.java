@@ -294,6 +294,69 @@ public class Operation {
         return elements * type.size();
     }
 
+    /**
+     * Returns whether reading, or writing, a range of host memory would collide with this
+     * operation.
+     *
+     * @param start of the range
+     * @param end of the range, exclusive
+     * @param writes whether the range is to be written; it is read otherwise
+     * @param rank of this process in the group
+     * @param size of the group
+     */
+    public final boolean collides(long start, long end, boolean writes, int rank, int size) {
+        if (kind == OperationKind.BROADCAST) {
+            // Its one tensor is read on the root and written elsewhere.
+            return (writes || peer != rank)
+                    && overlaps(start, end, output, count, outputParts, outputCounts);
+        }
+        return overlaps(start, end, output, written(rank, size), outputParts, outputCounts)
+                || (writes
+                        && overlaps(start, end, input, read(rank, size), inputParts, inputCounts));
+    }
+
+    private boolean overlaps(
+            long start, long end, long address, long elements, long[] parts, long[] counts) {
+        if (elements == 0) {
+            return false;
+        }
+        if (parts == null) {
+            return start < address + elements * type.size() && address < end;
+        }
+        for (int i = 0; i < parts.length; i++) {
+            long each = counts == null ? count : counts[i];
+            if (start < parts[i] + each * type.size() && parts[i] < end) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Returns how many elements it reads. */
+    private long read(int rank, int size) {
+        return switch (kind) {
+            case BROADCAST, ALL_REDUCE, REDUCE, ALL_GATHER, GATHER, SEND -> count;
+            case SCATTER -> peer == rank ? count * size : 0;
+            case REDUCE_SCATTER, ALL_TO_ALL -> count * size;
+            case ALL_GATHER_V -> outputCounts[rank];
+            case REDUCE_SCATTER_V, ALL_TO_ALL_V -> sum(inputCounts);
+            case RECV, BARRIER -> 0;
+        };
+    }
+
+    /** Returns how many elements it writes. */
+    private long written(int rank, int size) {
+        return switch (kind) {
+            case BROADCAST, ALL_REDUCE, SCATTER, REDUCE_SCATTER, RECV -> count;
+            case REDUCE -> peer == rank ? count : 0;
+            case GATHER -> peer == rank ? count * size : 0;
+            case ALL_GATHER, ALL_TO_ALL -> count * size;
+            case REDUCE_SCATTER_V -> inputCounts[rank];
+            case ALL_GATHER_V, ALL_TO_ALL_V -> sum(outputCounts);
+            case SEND, BARRIER -> 0;
+        };
+    }
+
     private static long sum(long[] counts) {
         long sum = 0;
         for (long each : counts) {

@@ -234,6 +234,19 @@ public final class RunningOperations {
         return count() == 0;
     }
 
+    /**
+     * Returns an operation that writes to a range of host memory, or that reads it if the range is
+     * to be written; null if there is none. The caller has the monitor.
+     */
+    public Operation collision(long start, long end, boolean writes, int rank, int size) {
+        for (Operation operation : running) {
+            if (operation.collides(start, end, writes, rank, size)) {
+                return operation;
+            }
+        }
+        return null;
+    }
+
     public synchronized boolean hasWhatMustEnd() {
         return running.stream().anyMatch(Operation::mustEnd);
     }

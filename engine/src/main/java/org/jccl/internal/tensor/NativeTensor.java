@@ -9,6 +9,7 @@ import org.jccl.UsageException;
 import org.jccl.internal.checks.Require;
 import org.jccl.internal.memory.HostMemory;
 import org.jccl.internal.memory.Memory;
+import org.jccl.internal.operation.HostMemoryUses;
 
 /** A tensor: where its elements are, and the memory whose lifetime it shares. */
 public final class NativeTensor implements Tensor {
@@ -51,6 +52,7 @@ public final class NativeTensor implements Tensor {
         long bytes = checkArray(values);
         try {
             if (device.isCpu()) {
+                requireUnused(bytes, true);
                 HostMemory.get().copyFromArray(values, 0, address, bytes);
             } else if (bytes > 0) {
                 DeviceCopies.fromArray(values, bytes, address, device);
@@ -87,6 +89,8 @@ public final class NativeTensor implements Tensor {
 
     private void copy(NativeTensor from) {
         long bytes = from.byteSize();
+        requireUnused(bytes, true);
+        from.requireUnused(bytes, false);
         if (!device.isCpu() && !from.device.isCpu()) {
             DeviceCopies.within(device, from.address, address, bytes, from.uses, uses);
         } else if (!device.isCpu()) {
@@ -95,6 +99,23 @@ public final class NativeTensor implements Tensor {
             DeviceCopies.toHost(from.address, address, bytes, from.device);
         } else {
             HostMemory.get().copy(from.address, address, bytes);
+        }
+    }
+
+    /**
+     * Checks that no operation in flight writes to the start of this tensor, or reads it if it is
+     * to be written. The caller has acquired the memory.
+     */
+    private void requireUnused(long bytes, boolean writes) {
+        if (!device.isCpu() || !memory.isShared()) {
+            return; // on a device, streams order copies and operations
+        }
+        FailureContext use = HostMemoryUses.find(address, address + bytes, writes);
+        if (use != null) {
+            throw new UsageException(
+                    use,
+                    "this operation has not completed, so the program must not %s its tensor %s; call await() on its Work first, or issue it with sync()"
+                            .formatted(writes ? "write to" : "read", this));
         }
     }
 
@@ -121,6 +142,7 @@ public final class NativeTensor implements Tensor {
         long bytes = checkArray(values);
         try {
             if (device.isCpu()) {
+                requireUnused(bytes, false);
                 HostMemory.get().copyToArray(address, values, 0, bytes);
             } else if (bytes > 0) {
                 DeviceCopies.toArray(address, values, bytes, device);

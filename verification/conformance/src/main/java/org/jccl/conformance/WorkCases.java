@@ -11,12 +11,15 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
+import org.jccl.UsageException;
 import org.jccl.WaitTimeoutException;
 import org.jccl.Work;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -113,6 +116,50 @@ abstract class WorkCases extends Cases {
                     }
                     assertThat(works.get(1).sourceRank()).isEqualTo(peer);
                 });
+    }
+
+    /** A forgotten await must not give the number of before the operation. */
+    @Test
+    void hostTensorsOfAWorkInFlightAreNeitherReadNorWritten() {
+        Assumptions.assumeTrue(
+                backend().deviceType().equals("cpu"), "streams order copies of device tensors");
+        onRanks(
+                2,
+                rank -> {
+                    Tensor sum = rank.floats(1, 2, 3, 4);
+                    Tensor go = rank.floats(0);
+                    if (rank.rank() == 1) {
+                        rank.group().sync().recv(go, 0, 0);
+                        rank.group().sync().allReduce(sum.slice(0, 2), ReduceOp.SUM);
+                        rank.group().sync().send(go, 0, 0);
+                        rank.group().sync().recv(sum, 0, 0);
+                        return;
+                    }
+                    Work work = rank.group().allReduce(sum.slice(0, 2), ReduceOp.SUM);
+                    Tensor other = rank.floats(0, 0, 0, 0);
+                    assertInFlight("allReduce(float32 x 2, SUM)", () -> sum.copyTo(new float[1]));
+                    assertInFlight("write", () -> sum.slice(1, 1).copyFrom(new float[1]));
+                    assertInFlight("read", () -> other.copyFrom(sum));
+                    assertInFlight("write", () -> sum.copyFrom(other));
+                    assertThat(sum.slice(2, 2).copyTo(new float[2])).containsExactly(3, 4);
+                    rank.group().sync().send(go, 1, 0);
+                    work.await();
+                    rank.expect(sum, new long[] {2, 4, 3, 4}, "sum");
+
+                    Work receive = rank.group().recv(go, 1, 0);
+                    receive.await();
+                    Work send = rank.group().send(sum, 1, 0);
+                    rank.expect(sum, new long[] {2, 4, 3, 4}, "what is sent may be read");
+                    send.await();
+                });
+    }
+
+    private static void assertInFlight(String part, ThrowingCallable use) {
+        assertThatThrownBy(use)
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("has not completed")
+                .hasMessageContaining("await()")
+                .hasMessageContaining(part);
     }
 
     /** On devices this is in the order of the stream, and nobody waits for it. */

@@ -233,8 +233,8 @@ public interface Tensor extends AutoCloseable {
      * @param values an array with the element size of this tensor: {@code short[]} holds the bits
      *     of float16 and bfloat16, {@code byte[]} those of bool, uint8 and float8
      * @return this tensor
-     * @throws UsageException if the array does not fit, has another element size, or the tensor is
-     *     closed
+     * @throws UsageException if the array does not fit, has another element size, the tensor is
+     *     closed, or it is on the CPU and an operation that uses it has not completed
      */
     Tensor copyFrom(Object values);
 
@@ -253,7 +253,8 @@ public interface Tensor extends AutoCloseable {
      *     tensor on a device
      * @return this tensor
      * @throws UsageException if the source is null, of another type, too large, or on another
-     *     accelerator, or one of the tensors is closed
+     *     accelerator, one of the tensors is closed, or one is on the CPU and an operation that
+     *     writes it, or uses this tensor, has not completed
      * @throws JcclException from a device to the CPU, under the conditions of {@link
      *     Stream#synchronize} of the current stream; the contents of this tensor are then undefined
      */
@@ -266,7 +267,8 @@ public interface Tensor extends AutoCloseable {
      * @param <T> the array type
      * @param values an array as for {@link #copyFrom}
      * @return the array
-     * @throws UsageException under the conditions of {@link #copyFrom}
+     * @throws UsageException under the conditions of {@link #copyFrom}, except that operations may
+     *     read this tensor
      * @throws JcclException on a device, under the conditions of {@link Stream#synchronize} of the
      *     current stream; the array is not changed
      */

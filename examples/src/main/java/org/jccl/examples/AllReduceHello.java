@@ -10,7 +10,7 @@ final class AllReduceHello {
         String backend = args.length == 0 ? "gloo" : args[0];
         try (ProcessGroup world = ProcessGroup.init(backend);
                 Tensor x = Tensor.copyOf(new float[] {world.rank() + 1})) {
-            world.allReduce(x, ReduceOp.SUM).await();
+            world.sync().allReduce(x, ReduceOp.SUM);
             System.out.println("rank " + world.rank() + ": " + x.copyTo(new float[1])[0]);
         }
     }

@@ -13,7 +13,7 @@ public class App {
         }
         try (ProcessGroup world = ProcessGroup.init("gloo");
                 Tensor x = Tensor.copyOf(new float[] {world.rank() + 1})) {
-            world.allReduce(x, ReduceOp.SUM).await();
+            world.sync().allReduce(x, ReduceOp.SUM);
             System.out.println("sum " + x.copyTo(new float[1])[0]);
         }
     }

@@ -36,4 +36,10 @@ public final class GroupAbortedException extends JcclException {
     public int exitCode() {
         return getCause() instanceof JcclException cause ? cause.exitCode() : super.exitCode();
     }
+
+    @Override
+    protected JcclException copy() {
+        Throwable cause = getCause();
+        return new GroupAbortedException(context(), reason(), cause == null ? this : cause);
+    }
 }

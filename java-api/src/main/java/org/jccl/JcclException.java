@@ -1,5 +1,7 @@
 package org.jccl;
 
+import java.util.Arrays;
+
 /**
  * Base class of the exceptions of this library. {@link #category()} says what the caller can do,
  * {@link #context()} where the failure happened.
@@ -117,5 +119,47 @@ public abstract class JcclException extends RuntimeException {
      */
     public final FailureContext context() {
         return context == null ? FailureContext.NONE : context;
+    }
+
+    /**
+     * Returns the exception that the calling thread throws for this failure. A failure is often
+     * found by another thread, such as the watchdog, or was thrown by an earlier call. Then this is
+     * a copy whose stack trace shows the line of the program that failed, and whose cause is this
+     * exception.
+     *
+     * @return this exception or a copy of its class
+     */
+    public final JcclException forCaller() {
+        StackTraceElement[] caller = new Throwable().getStackTrace();
+        StackTraceElement[] known = getStackTrace();
+        int frames = caller.length;
+        for (int i = 0; i < caller.length; i++) {
+            String name = caller[i].getClassName();
+            if (!name.startsWith("org.jccl.internal.")
+                    && !name.equals(JcclException.class.getName())) {
+                frames = caller.length - i;
+                break;
+            }
+        }
+        boolean shown =
+                frames <= known.length
+                        && Arrays.equals(
+                                caller,
+                                caller.length - frames,
+                                caller.length,
+                                known,
+                                known.length - frames,
+                                known.length);
+        return shown ? this : copy();
+    }
+
+    /**
+     * Creates an exception of the same class, context and message, whose cause is this one. A class
+     * that does not override this method is thrown as it is.
+     *
+     * @return the copy
+     */
+    protected JcclException copy() {
+        return this;
     }
 }

@@ -16,7 +16,11 @@ public final class MismatchException extends JcclException {
      * @param message what failed, why, and what to do next
      */
     public MismatchException(FailureContext context, String message) {
-        super(Category.FATAL_GROUP, context, message, null);
+        this(context, message, null);
+    }
+
+    private MismatchException(FailureContext context, String message, Throwable cause) {
+        super(Category.FATAL_GROUP, context, message, cause);
     }
 
     /**
@@ -27,5 +31,10 @@ public final class MismatchException extends JcclException {
     @Override
     public int exitCode() {
         return Category.USAGE.exitCode();
+    }
+
+    @Override
+    protected JcclException copy() {
+        return new MismatchException(context(), reason(), this);
     }
 }

@@ -25,6 +25,11 @@ public final class NativeException extends JcclException {
         this.code = code;
     }
 
+    private NativeException(NativeException other) {
+        super(Category.FATAL_GROUP, other.context(), other.reason(), other);
+        this.code = other.code;
+    }
+
     /**
      * Returns the native return code.
      *
@@ -32,5 +37,10 @@ public final class NativeException extends JcclException {
      */
     public int code() {
         return code;
+    }
+
+    @Override
+    protected JcclException copy() {
+        return new NativeException(this);
     }
 }

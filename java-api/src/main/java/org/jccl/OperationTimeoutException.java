@@ -25,4 +25,9 @@ public final class OperationTimeoutException extends JcclException {
     public OperationTimeoutException(FailureContext context, String message, Throwable cause) {
         super(Category.FATAL_GROUP, context, message, cause);
     }
+
+    @Override
+    protected JcclException copy() {
+        return new OperationTimeoutException(context(), reason(), this);
+    }
 }

@@ -20,7 +20,11 @@ public final class PeerLeftException extends JcclException {
      * @param peer the rank in the group that left
      */
     public PeerLeftException(FailureContext context, String message, int peer) {
-        super(Category.USAGE, context, message, null);
+        this(context, message, peer, null);
+    }
+
+    private PeerLeftException(FailureContext context, String message, int peer, Throwable cause) {
+        super(Category.USAGE, context, message, cause);
         this.peer = peer;
     }
 
@@ -31,5 +35,10 @@ public final class PeerLeftException extends JcclException {
      */
     public int peer() {
         return peer;
+    }
+
+    @Override
+    protected JcclException copy() {
+        return new PeerLeftException(context(), reason(), peer, this);
     }
 }

@@ -30,8 +30,7 @@ public final class PeerLostException extends JcclException {
      * @param cause the failure beneath, or null
      */
     public PeerLostException(FailureContext context, String message, Throwable cause) {
-        super(Category.FATAL_GROUP, context, message, cause);
-        this.peer = UNKNOWN;
+        this(context, message, UNKNOWN, cause);
     }
 
     /**
@@ -42,7 +41,11 @@ public final class PeerLostException extends JcclException {
      * @param peer the lost rank in the group, or a negative number if unknown
      */
     public PeerLostException(FailureContext context, String message, int peer) {
-        super(Category.FATAL_GROUP, context, message, null);
+        this(context, message, peer, null);
+    }
+
+    private PeerLostException(FailureContext context, String message, int peer, Throwable cause) {
+        super(Category.FATAL_GROUP, context, message, cause);
         this.peer = Math.max(UNKNOWN, peer);
     }
 
@@ -53,5 +56,10 @@ public final class PeerLostException extends JcclException {
      */
     public OptionalInt peer() {
         return peer == UNKNOWN ? OptionalInt.empty() : OptionalInt.of(peer);
+    }
+
+    @Override
+    protected JcclException copy() {
+        return new PeerLostException(context(), reason(), peer, this);
     }
 }

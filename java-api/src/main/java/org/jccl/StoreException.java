@@ -14,4 +14,9 @@ public class StoreException extends JcclException {
     public StoreException(String message, Throwable cause) {
         super(Category.RETRYABLE, FailureContext.NONE, message, cause);
     }
+
+    @Override
+    protected JcclException copy() {
+        return new StoreException(reason(), this);
+    }
 }

@@ -14,4 +14,9 @@ public final class StoreTimeoutException extends StoreException {
     public StoreTimeoutException(String message, Throwable cause) {
         super(message, cause);
     }
+
+    @Override
+    protected JcclException copy() {
+        return new StoreTimeoutException(reason(), this);
+    }
 }

@@ -33,4 +33,9 @@ public final class UsageException extends JcclException {
         }
         return value;
     }
+
+    @Override
+    protected JcclException copy() {
+        return new UsageException(context(), reason(), this);
+    }
 }

@@ -5,6 +5,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jccl.JcclException;
 
 /**
  * Runs native calls that may never return, on threads that can be abandoned. Each task has a
@@ -51,7 +52,7 @@ public final class BoundedCall {
     }
 
     /**
-     * Starts a task and waits for it. Rethrows its exception.
+     * Starts a task and waits for it. Rethrows its exception; see {@link JcclException#forCaller}.
      *
      * @param name the name of the thread
      * @param task throws unchecked exceptions only
@@ -100,6 +101,6 @@ public final class BoundedCall {
         if (cause instanceof Error error) {
             throw error;
         }
-        return (RuntimeException) cause;
+        return cause instanceof JcclException known ? known.forCaller() : (RuntimeException) cause;
     }
 }

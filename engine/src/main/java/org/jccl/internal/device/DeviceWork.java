@@ -216,7 +216,7 @@ public final class DeviceWork implements Work {
     private void throwFailure() {
         if (done && failure != null) {
             engine.reportFailure();
-            throw failure;
+            throw failure.forCaller();
         }
     }
 

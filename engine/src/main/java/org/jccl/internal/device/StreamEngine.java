@@ -124,7 +124,7 @@ public final class StreamEngine extends Engine implements StreamGroup {
             JcclException cause = notStarted(e, operation);
             abandon(work);
             reportFailure();
-            throw cause;
+            throw cause.forCaller();
         }
     }
 
@@ -165,7 +165,7 @@ public final class StreamEngine extends Engine implements StreamGroup {
             JcclException cause = failed(e, operations.get(0));
             begun.subList(finished, begun.size()).forEach(this::abandon);
             reportFailure();
-            throw cause;
+            throw cause.forCaller();
         }
         return List.copyOf(begun);
     }
@@ -314,7 +314,7 @@ public final class StreamEngine extends Engine implements StreamGroup {
             operation.releaseMemory();
             running.reportEnd(operation, cause);
             reportFailure();
-            throw cause;
+            throw cause.forCaller();
         } finally {
             running.leaveLibrary(operation);
         }
@@ -326,7 +326,7 @@ public final class StreamEngine extends Engine implements StreamGroup {
         order.clocks().synchronize(caller.handle(), millis -> awaitEnd(caller, millis));
         if (failure.isSet()) {
             reportFailure();
-            throw failure.get();
+            throw failure.get().forCaller();
         }
     }
 

@@ -165,7 +165,7 @@ public abstract class Engine {
                 fail(cause);
                 detector.publishSoon();
             }
-            throw cause;
+            throw cause.forCaller();
         }
     }
 

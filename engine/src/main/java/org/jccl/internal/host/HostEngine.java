@@ -270,7 +270,7 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
             return -1;
         } catch (Throwable e) {
             cause = collective ? notStarted(e, operation) : failed(e, operation);
-            throw cause;
+            throw cause.forCaller();
         } finally {
             if (began != 0) {
                 running.endWait(operation, began);

@@ -205,7 +205,7 @@ public final class HostWork extends Operation implements Work {
 
     private void throwFailure() {
         if (failure != null) {
-            throw failure;
+            throw failure.forCaller();
         }
     }
 

@@ -1,5 +1,6 @@
 package org.jccl.conformance;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import java.lang.reflect.AnnotatedElement;
@@ -71,6 +72,16 @@ abstract class Cases {
                 size <= FEW_RANKS || backend().has(Capability.MANY_RANKS),
                 Capability.MANY_RANKS::absence);
         backend().ranks().run(size, body);
+    }
+
+    /**
+     * An exception shows the line of the program that failed, also if the watchdog or another rank
+     * found the failure.
+     */
+    static void showsTheCaller(Throwable thrown) {
+        assertThat(thrown.getStackTrace())
+                .as("stack trace")
+                .anyMatch(frame -> frame.getClassName().startsWith("org.jccl.conformance."));
     }
 
     /** What an action throws, or null, once its own thread has run it. */

@@ -114,7 +114,8 @@ abstract class FailureCases extends Cases {
                             assertThatThrownBy(() -> call.run(rank))
                                     .isInstanceOf(OperationTimeoutException.class)
                                     .hasMessageContaining("rank " + rank.rank())
-                                    .hasMessageContainingAll(words);
+                                    .hasMessageContainingAll(words)
+                                    .satisfies(Cases::showsTheCaller);
                             rank.signal("failed on " + rank.rank());
                         });
     }

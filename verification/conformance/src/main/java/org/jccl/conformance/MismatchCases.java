@@ -169,7 +169,8 @@ abstract class MismatchCases extends Cases {
                             .isInstanceOf(JcclException.class)
                             .isNotInstanceOf(OperationTimeoutException.class)
                             .hasMessageContaining("world")
-                            .hasMessageContaining("rank " + rank.rank());
+                            .hasMessageContaining("rank " + rank.rank())
+                            .satisfies(Cases::showsTheCaller);
                     if (!SUBTLE.contains(what) && Ranks.SLOWNESS == 1) {
                         // What both sides issued, whichever of them noticed it. On an emulated
                         // processor the other side may report later than a rank waits for it.
@@ -178,7 +179,9 @@ abstract class MismatchCases extends Cases {
                     assertThat(((JcclException) thrown).category())
                             .isEqualTo(JcclException.Category.FATAL_GROUP);
                     Throwable later = catchThrowable(() -> sum(form, ofLaterCall));
-                    assertThat(later).isInstanceOf(GroupAbortedException.class);
+                    assertThat(later)
+                            .isInstanceOf(GroupAbortedException.class)
+                            .satisfies(Cases::showsTheCaller);
                     assertThat(later.getCause()).isInstanceOf(JcclException.class);
                 });
     }

@@ -56,7 +56,7 @@ public final class EventClock {
     public void checkFailure() {
         JcclException failure = report();
         if (failure != null) {
-            throw failure;
+            throw failure.forCaller();
         }
     }
 

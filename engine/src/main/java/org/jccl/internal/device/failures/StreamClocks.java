@@ -75,12 +75,12 @@ public final class StreamClocks {
         JcclException failure = null;
         while (!wait.test(CHECK_MILLIS)) {
             if (failure != null) {
-                throw failure;
+                throw failure.forCaller();
             }
             failure = failed.get();
         }
         if (failure != null) {
-            throw failure; // It counts as reported by now.
+            throw failure.forCaller(); // It counts as reported by now.
         }
         return true;
     }
@@ -140,7 +140,7 @@ public final class StreamClocks {
     private void throwFailure(long stream) {
         JcclException failure = report(stream, true);
         if (failure != null) {
-            throw failure;
+            throw failure.forCaller();
         }
     }
 

@@ -192,6 +192,50 @@ final class DocumentationTest {
         }
     }
 
+    /** Those that users meet most, as the main code has them. */
+    @Test
+    void messagesCanBeLookedUp() throws IOException {
+        String page = Files.readString(TREE.resolve("docs/troubleshooting.md"));
+        String code = mainCode("java-api") + mainCode("engine");
+        for (String message :
+                List.of(
+                        "no launcher recognised",
+                        "does not say where the store is",
+                        "Cannot connect to the store",
+                        "did not join within",
+                        "init method '",
+                        "have not come",
+                        "this operation has not completed",
+                        "but the group was made for",
+                        "no backend of the group takes the device",
+                        "was not made by the static methods of Tensor",
+                        "has no limit",
+                        "buffer is on the heap",
+                        "was never closed",
+                        "the group failed before",
+                        "overlap in memory",
+                        "closed the group normally",
+                        "belongs to run '",
+                        "no binding for backend '",
+                        "the store does not answer",
+                        "RANK_TABLE_FILE",
+                        "Too many open files",
+                        "which cannot be a path")) {
+            assertThat(code).as("main code").contains(message);
+            assertThat(page).as("docs/troubleshooting.md").contains(message);
+        }
+    }
+
+    private static String mainCode(String module) throws IOException {
+        StringBuilder all = new StringBuilder();
+        try (var files = Files.walk(TREE.resolve(module + "/src/main/java"))) {
+            for (Path file : files.filter(Files::isRegularFile).toList()) {
+                all.append(Files.readString(file));
+            }
+        }
+        return all.toString();
+    }
+
     @Test
     void aLinkToNowhereIsFound() throws IOException {
         Path page = TREE.resolve("docs/errors.md");

@@ -122,7 +122,7 @@ class LeavingTest {
                                 .isInstanceOfSatisfying(
                                         PeerLeftException.class,
                                         left -> assertThat(left.exitCode()).isEqualTo(64))
-                                .hasMessageContaining("rank 1 left the group in order")
+                                .hasMessageContaining("rank 1 closed the group normally")
                                 .hasMessageContaining("unevenInputs(true) and join()");
                     });
         }
@@ -141,7 +141,7 @@ class LeavingTest {
                         try (Tensor one = Tensor.copyOf(new long[1])) {
                             assertThat(catchThrowable(() -> world.recv(one, 1).await()))
                                     .isInstanceOf(PeerLeftException.class)
-                                    .hasMessageContaining("rank 1 left the group in order")
+                                    .hasMessageContaining("rank 1 closed the group normally")
                                     .hasMessageContaining("takes no part in this message");
                         }
                     });

@@ -71,9 +71,38 @@ public final class BoundedCall {
      * @return whether the task is done
      */
     public boolean await(Duration timeout) {
+        awaited = true;
+        if (isDone(timeout)) {
+            return true;
+        }
+        awaited = false;
+        return task.isDone() && isDone(Duration.ZERO); // it may have failed meanwhile, unlogged
+    }
+
+    /**
+     * Waits for the task, and asks now and then whether to go on. An exception of the task is never
+     * logged, because the caller throws one in any case.
+     *
+     * @param timeout how long to wait
+     * @param interval how long to wait between two checks
+     * @param check what it throws ends the wait
+     * @return whether the task is done
+     */
+    public boolean await(Duration timeout, Duration interval, Runnable check) {
+        awaited = true;
+        long end = System.nanoTime() + timeout.toNanos();
+        while (!isDone(interval)) {
+            check.run();
+            if (System.nanoTime() - end > 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private boolean isDone(Duration timeout) {
         long end = System.nanoTime() + timeout.toNanos();
         boolean interrupted = false;
-        awaited = true;
         try {
             while (true) {
                 try {
@@ -82,10 +111,7 @@ public final class BoundedCall {
                 } catch (InterruptedException e) {
                     interrupted = true;
                 } catch (TimeoutException e) {
-                    awaited = false;
-                    if (!task.isDone()) {
-                        return false;
-                    }
+                    return false;
                 } catch (ExecutionException e) {
                     throw unchecked(e.getCause());
                 }

@@ -128,7 +128,7 @@ public abstract class CommunicatorHandle {
     }
 
     /**
-     * Ends the communicator in order, or waits for the abort that has begun. Failures are logged.
+     * Ends the communicator normally, or waits for the abort that has begun. Failures are logged.
      *
      * @return true if it has ended and was freed; false if it was abandoned
      */
@@ -157,7 +157,7 @@ public abstract class CommunicatorHandle {
                     leftBehind(inOrder));
         } catch (JcclException e) {
             LOGGER.log(
-                    System.Logger.Level.WARNING, "group " + group + " did not close in order", e);
+                    System.Logger.Level.WARNING, "group " + group + " did not close normally", e);
         }
         return false;
     }

@@ -4,7 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 
 final class BoundedCallTest {
@@ -59,6 +64,57 @@ final class BoundedCallTest {
                                         },
                                         LONG))
                 .isInstanceOf(LinkageError.class);
+    }
+
+    /** Its caller throws in any case. */
+    @Test
+    void anExceptionIsNotLoggedIfTheCallerChecksWhileItWaits() {
+        List<String> logged = new CopyOnWriteArrayList<>();
+        Handler handler =
+                new Handler() {
+                    @Override
+                    public void publish(LogRecord entry) {
+                        if (String.valueOf(entry.getMessage()).startsWith("checked")) {
+                            logged.add(entry.getMessage());
+                        }
+                    }
+
+                    @Override
+                    public void flush() {}
+
+                    @Override
+                    public void close() {}
+                };
+        Logger logger = Logger.getLogger(CleanUp.class.getName());
+        logger.addHandler(handler);
+        try {
+            CountDownLatch checked = new CountDownLatch(2);
+            BoundedCall call =
+                    BoundedCall.start(
+                            "checked",
+                            () -> {
+                                waitFor(checked);
+                                throw new IllegalStateException("as intended");
+                            });
+            assertThatThrownBy(() -> call.await(LONG, Duration.ofMillis(1), checked::countDown))
+                    .hasMessage("as intended");
+        } finally {
+            logger.removeHandler(handler);
+        }
+        assertThat(logged).isEmpty();
+    }
+
+    @Test
+    void whatACheckThrowsEndsTheWait() {
+        CountDownLatch end = new CountDownLatch(1);
+        BoundedCall call = BoundedCall.start("slow", () -> waitFor(end));
+        Runnable check =
+                () -> {
+                    throw new IllegalStateException("the group failed");
+                };
+        assertThatThrownBy(() -> call.await(LONG, Duration.ofMillis(1), check))
+                .hasMessage("the group failed");
+        end.countDown();
     }
 
     @Test

@@ -78,7 +78,7 @@ public final class LaunchException extends JcclException {
 
     /**
      * Whether ranks failed and another start may help. It does not help if a rank reports wrong
-     * use, unless the program of another rank failed: that rank closed its groups in order, which
+     * use, unless the program of another rank failed: that rank closed its groups normally, which
      * the first rank takes for a rank with fewer operations.
      */
     boolean mayPass() {

@@ -210,7 +210,7 @@ class ElasticJobTest {
                 .isEqualTo(again);
     }
 
-    /** Its ranks may have closed their groups in order, which is no wrong use of the job. */
+    /** Its ranks may have closed their groups normally, which is no wrong use of the job. */
     @Test
     void aNodeThatWouldFailAgainIsNotHeardIfAnotherLeft() throws Exception {
         ElasticNodes upToTwo = nodes(1, 2, endpoint(FreePort.next()));

@@ -85,11 +85,11 @@ final class BackendChoice {
         if (chosen.stream().noneMatch(backend -> backend.device().equals(wanted))) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "no backend of the group takes the device %s: %s; name one for it, as in 'cpu:a,%s:b', or leave the device out"
+                    "no backend of the group takes the device %s: %s; name one for it, as in '%s', or leave the device out"
                             .formatted(
                                     wanted,
                                     chosen.stream().map(BackendChoice::describe).toList(),
-                                    wanted.type()));
+                                    Backends.naming(present, chosen, wanted.type())));
         }
     }
 

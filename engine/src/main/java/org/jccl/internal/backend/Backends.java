@@ -4,6 +4,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.ServiceLoader;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jccl.BackendOptions;
 import org.jccl.BackendUnavailableException;
 import org.jccl.Device;
@@ -29,6 +31,29 @@ public final class Backends {
         return ServiceLoader.load(BackendProvider.class).stream()
                 .map(ServiceLoader.Provider::get)
                 .toList();
+    }
+
+    /**
+     * Returns the names that add a device type to the backends of a group, for messages.
+     *
+     * @param present the bindings on the class path
+     * @param all the backends of the group
+     * @param type the device type to add
+     * @return one {@code type:name} each, separated by commas
+     */
+    public static String naming(List<BackendProvider> present, List<Backend> all, String type) {
+        String added =
+                present.stream()
+                        .filter(each -> each.deviceTypes().contains(type))
+                        .map(BackendProvider::name)
+                        .sorted()
+                        .findFirst()
+                        .orElse("<backend>");
+        return Stream.concat(
+                        all.stream()
+                                .map(each -> each.device().type() + ":" + each.provider().name()),
+                        Stream.of(type + ":" + added))
+                .collect(Collectors.joining(","));
     }
 
     /**

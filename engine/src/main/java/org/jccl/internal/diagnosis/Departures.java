@@ -19,7 +19,7 @@ import org.jccl.Store;
 import org.jccl.spi.BoundedCall;
 
 /**
- * Ranks that closed a group in order: after their last operation, without a failure in any group of
+ * Ranks that closed a group normally: after their last operation, without a failure in any group of
  * their world. Each writes so, with the number of its collectives, before its connections end. The
  * others find it when an operation is stuck or a connection is lost. Also ranks that other
  * processes have replaced.
@@ -149,7 +149,7 @@ public final class Departures {
                                 peer.getAsInt()));
     }
 
-    /** Returns the ranks that have left in order. */
+    /** Returns the ranks that have left normally. */
     Set<Integer> left(Store asked) {
         Set<Integer> ranks = new HashSet<>();
         if (asked.check(List.of(LEFT))) {
@@ -166,7 +166,7 @@ public final class Departures {
                 FailureContext.NONE,
                 "rank "
                         + peer
-                        + " left the group in order: it closed the group after "
+                        + " closed the group normally after "
                         + its
                         + " collectives"
                         + (its < collectives

@@ -224,7 +224,7 @@ public final class DesyncDetector {
                 : seen;
     }
 
-    /** Tells the others that this rank closes the group in order, unless a group has failed. */
+    /** Tells the others that this rank closes the group normally, unless a group has failed. */
     public void leave() {
         store.leave();
         departures.leave(collectives.getAsLong());
@@ -334,7 +334,7 @@ public final class DesyncDetector {
     private static PeerLostException gone(int peer) {
         return new PeerLostException(
                 FailureContext.NONE,
-                "rank %s is gone: its connection was closed, and it did not leave the group in order; see its log"
+                "rank %s is gone: its connection was closed, and it did not close the group normally; see its log"
                         .formatted(peer),
                 peer);
     }

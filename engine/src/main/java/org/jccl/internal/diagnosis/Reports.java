@@ -84,7 +84,10 @@ final class Reports {
         if (Integer.parseInt(parts[0]) == rank || peer == rank) {
             return Optional.empty();
         }
-        String reason = "rank " + parts[0] + " reported: " + parts[3];
+        String reporter = "rank " + parts[0] + " ";
+        // Most reasons begin with the rank that they are about.
+        String reason =
+                parts[3].startsWith(reporter) ? parts[3] : reporter + "reported: " + parts[3];
         return Optional.of(
                 switch (parts[1]) {
                     case "MismatchException" -> new MismatchException(FailureContext.NONE, reason);

@@ -16,7 +16,7 @@
  * failure is written; {@code isCompleted()} never waits. A store that did not answer is asked again
  * after ten seconds.
  *
- * <p>A rank that closes a group in order writes so first, with the number of its collectives
+ * <p>A rank that closes a group normally writes so first, with the number of its collectives
  * ({@link org.jccl.internal.diagnosis.Departures}). A rank that has issued more, and is stuck or
  * lost that peer, fails with a {@link org.jccl.PeerLeftException}. If any group of its world failed
  * in its process, the rank does not write it, so a failed rank is never reported as one that left.

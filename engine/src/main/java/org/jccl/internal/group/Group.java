@@ -96,7 +96,7 @@ public final class Group {
 
     /**
      * Closes a group that could not be made. It fails first, so that peers do not take it for
-     * closed in order.
+     * closed normally.
      */
     private void giveUp(Throwable why) {
         JcclException cause =

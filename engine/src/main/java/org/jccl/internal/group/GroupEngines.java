@@ -21,6 +21,7 @@ import org.jccl.PeerLostException;
 import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.internal.backend.Backend;
+import org.jccl.internal.backend.Backends;
 import org.jccl.internal.backend.DeviceRuntimes;
 import org.jccl.internal.device.StreamEngine;
 import org.jccl.internal.diagnosis.CallCheck;
@@ -334,11 +335,11 @@ final class GroupEngines {
         }
         throw new UsageException(
                 context,
-                "tensor is on %s, but the group was made for %s; name a backend for it, as in 'cpu:a,%s:b'"
+                "tensor is on %s, but the group was made for %s; name a backend for it, as in '%s'"
                         .formatted(
                                 device,
                                 entries.stream().map(Entry::deviceType).toList(),
-                                device.type()));
+                                Backends.naming(Backends.present(), backends(), device.type())));
     }
 
     private void requireSame(Device device, Device own) {

@@ -41,12 +41,9 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
      */
     void pass(Duration wait, boolean waitAllRanks, Runnable checkGroup) {
         BoundedCall meeting = BoundedCall.start(thread(), () -> meet(wait, waitAllRanks));
-        long deadline = System.nanoTime() + wait.multipliedBy(2).plus(STORE_GRACE).toNanos();
-        while (!meeting.await(CHECK_INTERVAL)) {
-            checkGroup.run();
-            if (System.nanoTime() - deadline > 0) {
-                throw noAnswer();
-            }
+        Duration longest = wait.multipliedBy(2).plus(STORE_GRACE);
+        if (!meeting.await(longest, CHECK_INTERVAL, checkGroup)) {
+            throw noAnswer();
         }
     }
 

@@ -18,6 +18,7 @@ import java.util.logging.Logger;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
+import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLeftException;
 import org.jccl.PeerLostException;
 import org.jccl.Store;
@@ -112,6 +113,18 @@ class DesyncDetectorTest {
         storeIsGone = true;
         assertThat(examine(stuck())).isEmpty();
         assertThat(logged).isEmpty();
+    }
+
+    /** A rank that times out reports what it is about, which is often itself. */
+    @Test
+    void aReportThatBeginsWithItsRankDoesNotNameItTwice() {
+        Store shared = HashStore.create(Duration.ofSeconds(20));
+        DesyncDetector reporter = new DesyncDetector(Optional.of(shared), 1, 3);
+        reporter.noteFailure(
+                new OperationTimeoutException(FailureContext.NONE, "rank 1 has waited too long"));
+        reporter.publish();
+        assertThat(new DesyncDetector(Optional.of(shared), 0, 3).explain(lost(1)))
+                .hasMessage("rank 1 has waited too long");
     }
 
     private static PeerLostException lost(int peer) {
@@ -239,7 +252,7 @@ class DesyncDetectorTest {
         assertThat(detector.explainSoon(lost(1), -1)).isInstanceOf(PeerLostException.class);
         assertThat(detector.explainSoon(lost(2), 1))
                 .isInstanceOf(PeerLeftException.class)
-                .hasMessageContaining("rank 1 left the group in order")
+                .hasMessageContaining("rank 1 closed the group normally")
                 .hasMessageContaining("takes no part in this message");
     }
 

@@ -11,6 +11,8 @@ import org.jccl.spi.BackendProvider;
 /** Makes groups of providers that are no services. */
 public final class TestGroups {
 
+    private static final Duration JOIN_TIMEOUT = Duration.ofSeconds(60);
+
     private TestGroups() {}
 
     /**
@@ -20,7 +22,7 @@ public final class TestGroups {
      * @param store shared by the ranks
      * @param rank this rank
      * @param size number of ranks
-     * @param timeout deadline of each operation
+     * @param timeout deadline of each operation; joining has a longer one
      * @return the group
      */
     public static ProcessGroup world(
@@ -32,6 +34,7 @@ public final class TestGroups {
                                 timeout,
                                 List.of(new Backend(provider, Device.CPU, Optional.empty())))
                         .store(store, false)
+                        .joinTimeout(JOIN_TIMEOUT)
                         .connect());
     }
 }

@@ -74,14 +74,26 @@ public interface ProcessGroupBuilder {
     ProcessGroupBuilder interop(Interop value);
 
     /**
-     * Sets the deadline of joining and of each operation. The default is {@link #DEFAULT_TIMEOUT}.
-     * In a world with ranks of PyTorch and a backend for the CPU, it is 30 minutes, as in PyTorch.
+     * Sets the deadline of each operation, and of joining unless {@link #joinTimeout} sets another.
+     * The default is {@link #DEFAULT_TIMEOUT}. In a world with ranks of PyTorch and a backend for
+     * the CPU, it is 30 minutes, as in PyTorch.
      *
      * @param value positive, at most a day
      * @return this builder
      * @throws UsageException if it is null or out of range
      */
     ProcessGroupBuilder timeout(Duration value);
+
+    /**
+     * Sets the deadline of {@link #build}: of finding the other ranks and of connecting to them.
+     * Ranks may start minutes apart where a cluster has a queue, and operations may need a shorter
+     * deadline. Groups that are made from the world later have the deadline of {@link #timeout}.
+     *
+     * @param value positive, at most a day
+     * @return this builder
+     * @throws UsageException if it is null or out of range
+     */
+    ProcessGroupBuilder joinTimeout(Duration value);
 
     /**
      * Sets the device of this rank. The default is the device whose index is the rank's number on

@@ -56,17 +56,14 @@ final class GlooConnector {
     private final GlooCommunicator communicator;
     private final FailureContext context;
     private final AnnouncementFormat format;
-    private final Duration timeout;
     private final long deadline;
 
     /** Whether ranks have announced a second address. */
     private boolean moved;
 
-    private GlooConnector(
-            CommunicatorConfig config, Duration timeout, GlooCommunicator communicator) {
+    private GlooConnector(CommunicatorConfig config, GlooCommunicator communicator) {
         this.config = config;
         this.communicator = communicator;
-        this.timeout = timeout;
         this.deadline = System.nanoTime() + config.joinTimeout().toNanos();
         this.context = FailureContext.ofGroup(config.groupName(), config.rank());
         this.format =
@@ -97,7 +94,7 @@ final class GlooConnector {
         GlooCommunicator communicator = new GlooCommunicator(handle, timeout, torch);
         try {
             if (config.size() > 1) {
-                new GlooConnector(config, timeout, communicator).connect(whenChosen);
+                new GlooConnector(config, communicator).connect(whenChosen);
             }
             return communicator;
         } catch (RuntimeException | Error e) {
@@ -256,10 +253,12 @@ final class GlooConnector {
         List<byte[]> values;
         try {
             if (format.meets()) {
-                values = arrivals.exchange(config.rank(), value, remaining(), "gloo", timeout);
+                values =
+                        arrivals.exchange(
+                                config.rank(), value, remaining(), "gloo", config.joinTimeout());
             } else {
                 arrivals.arrive(config.rank(), value);
-                values = arrivals.await(remaining(), "gloo", timeout);
+                values = arrivals.await(remaining(), "gloo", config.joinTimeout());
             }
         } catch (JcclException e) {
             throw e.at(context);

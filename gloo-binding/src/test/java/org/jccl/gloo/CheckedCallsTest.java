@@ -21,6 +21,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.conformance.ConformanceBackend;
+import org.jccl.conformance.Ranks;
 import org.junit.jupiter.api.Test;
 
 /** On the engine of libraries that work on the host. */
@@ -34,6 +35,7 @@ final class CheckedCallsTest extends org.jccl.conformance.CheckedCallsTest {
                         .store(store)
                         .rank(rank)
                         .worldSize(size)
+                        .joinTimeout(Ranks.TIMEOUT)
                         .timeout(timeout)
                         .checkCalls(true)
                         .build();

@@ -5,6 +5,7 @@ import org.jccl.ProcessGroup;
 import org.jccl.TlsCredentials;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
+import org.jccl.conformance.Ranks;
 import org.jccl.testing.Certificates;
 import org.jccl.testing.Families;
 import org.junit.jupiter.api.BeforeAll;
@@ -31,6 +32,7 @@ final class GlooTlsConformanceTest extends ConformanceTest {
                         .store(store)
                         .rank(rank)
                         .worldSize(size)
+                        .joinTimeout(Ranks.TIMEOUT)
                         .timeout(timeout)
                         .build();
     }

@@ -13,6 +13,7 @@ import org.jccl.MismatchException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.conformance.ConformanceBackend;
+import org.jccl.conformance.Ranks;
 import org.junit.jupiter.api.Test;
 
 /** Sessions of inference that compute at the same time, each with a thread on each rank. */
@@ -27,6 +28,7 @@ class SessionsTest {
                         .store(store)
                         .rank(rank)
                         .worldSize(size)
+                        .joinTimeout(Ranks.TIMEOUT)
                         .timeout(timeout)
                         .build();
     }

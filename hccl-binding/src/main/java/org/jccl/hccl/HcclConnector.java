@@ -265,7 +265,7 @@ final class HcclConnector {
                     FailureContext.NONE,
                     name
                             + " did not finish in "
-                            + Durations.text(config.timeout())
+                            + Durations.rounded(config.joinTimeout())
                             + ": not all "
                             + config.size()
                             + " ranks called it, or they can not reach each other; look at"

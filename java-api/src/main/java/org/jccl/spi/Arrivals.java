@@ -220,7 +220,7 @@ public final class Arrivals {
                 FailureContext.NONE,
                 what
                         + ": not all ranks came within "
-                        + Durations.text(timeout)
+                        + Durations.rounded(timeout)
                         + ": "
                         + absent
                         + "; see whether they run and make the same group",

@@ -138,7 +138,7 @@ public record CommunicatorConfig(
         } catch (StoreTimeoutException e) {
             throw new OperationTimeoutException(
                     FailureContext.NONE,
-                    "rank 0 put no " + what + " into the store in " + Durations.text(timeout),
+                    "rank 0 put no " + what + " into the store in " + Durations.rounded(within),
                     e);
         }
         byte[] value = shared.get(key);

@@ -11,6 +11,8 @@ public final class Durations {
      */
     private static final long MOST_SECONDS_WITH_MILLIS = TimeUnit.DAYS.toSeconds(1);
 
+    private static final long ROUNDED_SECONDS = 5;
+
     private Durations() {}
 
     /**
@@ -29,5 +31,17 @@ public final class Durations {
         }
         long millis = duration.toMillis();
         return millis == 0 ? duration.toNanos() + " ns" : millis + " ms";
+    }
+
+    /**
+     * Formats what is left of a timeout after the first steps, which the reader knows as a round
+     * number.
+     *
+     * @param left positive
+     * @return the same, rounded up: to seconds from 5 s on, below to tenths of a second
+     */
+    public static String rounded(Duration left) {
+        long step = left.getSeconds() >= ROUNDED_SECONDS ? 1000 : 100;
+        return text(Duration.ofMillis((left.toMillis() + step - 1) / step * step));
     }
 }

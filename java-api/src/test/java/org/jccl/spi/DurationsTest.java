@@ -29,4 +29,16 @@ final class DurationsTest {
     void durationsThatDoNotFitALongHaveATextToo(long seconds, long nanos) {
         assertThat(Durations.text(Duration.ofSeconds(seconds, nanos))).isEqualTo(seconds + " s");
     }
+
+    @ParameterizedTest
+    @CsvSource({
+        "PT59.7S, 60 s",
+        "PT5S, 5 s",
+        "PT1.98S, 2 s",
+        "PT0.27S, 300 ms",
+        "PT0.001S, 100 ms"
+    })
+    void whatIsLeftOfATimeoutIsRoundedUp(Duration left, String text) {
+        assertThat(Durations.rounded(left)).isEqualTo(text);
+    }
 }

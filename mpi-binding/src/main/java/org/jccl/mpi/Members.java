@@ -62,7 +62,7 @@ final class Members {
         try {
             List<byte[]> values =
                     arrivals.exchange(
-                            config.rank(), own, config.joinTimeout(), "MPI", config.timeout());
+                            config.rank(), own, config.joinTimeout(), "MPI", config.joinTimeout());
             return IntStream.range(0, values.size())
                     .map(
                             rank -> {

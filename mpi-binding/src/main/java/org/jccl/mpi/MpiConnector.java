@@ -48,7 +48,7 @@ final class MpiConnector {
             throw new OperationTimeoutException(
                     context,
                     "MPI did not form the communicator within "
-                            + Durations.text(config.timeout())
+                            + Durations.rounded(config.joinTimeout())
                             + ": "
                             + members.giveUp()
                             + "; it can not be called off: end this process");

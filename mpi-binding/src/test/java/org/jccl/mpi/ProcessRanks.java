@@ -73,6 +73,7 @@ final class ProcessRanks implements Ranks {
                 .store(shared)
                 .rank(rank)
                 .worldSize(size)
+                .joinTimeout(Ranks.TIMEOUT)
                 .timeout(timeout);
     }
 

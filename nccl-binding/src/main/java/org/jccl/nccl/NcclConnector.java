@@ -97,7 +97,7 @@ final class NcclConnector {
     private static JcclException failure(NcclConnector connector, NcclIds ids) {
         Optional<BootstrapException> rejection = ids.rejection();
         if (rejection.isEmpty()) {
-            return timeout(connector.call, connector.config.timeout());
+            return timeout(connector.call, connector.config.joinTimeout());
         }
         if (connector.config.rank() == 0) {
             // It may serve the store, in which the others must find the reason before it ends.
@@ -170,7 +170,7 @@ final class NcclConnector {
             throw parent.abort(e);
         }
         if (!over) {
-            throw parent.abort(timeout(SPLIT, config.timeout()));
+            throw parent.abort(timeout(SPLIT, config.joinTimeout()));
         }
         return connector;
     }
@@ -274,7 +274,7 @@ final class NcclConnector {
                 FailureContext.NONE,
                 call
                         + " did not finish in "
-                        + Durations.text(timeout)
+                        + Durations.rounded(timeout)
                         + ": not all ranks called it, or they can not reach each other;"
                         + " NCCL_DEBUG=INFO tells more");
     }
@@ -326,7 +326,7 @@ final class NcclConnector {
         if (code != NcclNative.SUCCESS) {
             JcclException failure =
                     code == NcclNative.IN_PROGRESS
-                            ? timeout(call, config.timeout())
+                            ? timeout(call, config.joinTimeout())
                             : NcclErrors.of(code, call, made);
             abort(made);
             throw failure;

@@ -147,7 +147,7 @@ final class NcclIds {
                         FailureContext.NONE,
                         "no rank put an NCCL id into the store in %s, neither as %s under the key %s nor as %s under %s%s"
                                 .formatted(
-                                        Durations.text(config.timeout()),
+                                        Durations.rounded(config.joinTimeout()),
                                         spoken(NcclKeys.isNewer(config.interop())),
                                         key,
                                         spoken(!NcclKeys.isNewer(config.interop())),

@@ -111,7 +111,7 @@ final class ScclConnector {
             throw new OperationTimeoutException(
                     FailureContext.NONE,
                     "setting up the links between the TPUs did not end in "
-                            + Durations.text(config.timeout()));
+                            + Durations.rounded(config.joinTimeout()));
         }
         store.set(idKey(), id[0]);
         return id[0];

@@ -71,7 +71,9 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     private final List<Listener> listeners = new ArrayList<>();
     private Optional<Device> device = Optional.empty();
     private Optional<Duration> requestedTimeout = Optional.empty();
+    private Optional<Duration> requestedJoinTimeout = Optional.empty();
     private Duration timeout = DEFAULT_TIMEOUT;
+    private Duration joinTimeout = DEFAULT_TIMEOUT;
     private final Map<String, BackendOptions> options = new HashMap<>();
 
     private final GroupKeys.Joining joining;
@@ -131,14 +133,24 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
 
     @Override
     public ProcessGroupBuilder timeout(Duration value) {
-        Require.nonNull(value, "timeout");
+        requestedTimeout = Optional.of(checkTimeout("timeout", value));
+        return this;
+    }
+
+    @Override
+    public ProcessGroupBuilder joinTimeout(Duration value) {
+        requestedJoinTimeout = Optional.of(checkTimeout("join timeout", value));
+        return this;
+    }
+
+    private static Duration checkTimeout(String name, Duration value) {
+        Require.nonNull(value, name);
         if (value.isNegative() || value.isZero() || value.compareTo(Duration.ofDays(1)) > 0) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "timeout must be positive and at most a day, got " + Durations.text(value));
+                    name + " must be positive and at most a day, got " + Durations.text(value));
         }
-        requestedTimeout = Optional.of(value);
-        return this;
+        return value;
     }
 
     @Override
@@ -207,6 +219,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         interop = chosen.interop();
         List<Backend> backends = chosen.all();
         timeout = requestedTimeout.orElseGet(() -> defaultTimeout(interop, backends));
+        joinTimeout = requestedJoinTimeout.orElse(timeout);
         backends.forEach(each -> OptionChecks.requireInterop(interop, each));
         checksCalls();
         tls = tls.or(() -> TlsCredentials.in(System.getenv()));
@@ -219,6 +232,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
             World world = known.get().world();
             return new DefaultProcessGroup(
                     world(world.rank(), world.size(), withDevices(backends, world.localRank()))
+                            .joinTimeout(joinTimeout)
                             .connect());
         }
         Joined joined = known.map(this::join).orElseGet(() -> join(start));
@@ -283,7 +297,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     private Joined join(LibraryWorld known) {
         World world = known.world();
         Rendezvous rendezvous =
-                Rendezvous.in(known.backend(), world, world.broadcast().orElseThrow(), timeout);
+                Rendezvous.in(known.backend(), world, world.broadcast().orElseThrow(), joinTimeout);
         return new Joined(rendezvous, rendezvous.store(), Optional.empty());
     }
 
@@ -301,7 +315,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                 if (rendezvous.membership().rank() == 0 || !servedByRank0(rendezvous)) {
                     throw e;
                 }
-                if (System.nanoTime() - start > timeout.toNanos()) {
+                if (System.nanoTime() - start > joinTimeout.toNanos()) {
                     throw new StoreException(
                             "rank 0, which serves the store, is gone or does not answer: "
                                     + e.reason(),
@@ -315,9 +329,9 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         }
     }
 
-    /** Returns what is left of the timeout, which covers all of joining. */
+    /** Returns what is left of the time for joining. */
     private Duration left(long start) {
-        Duration left = timeout.minusNanos(System.nanoTime() - start);
+        Duration left = joinTimeout.minusNanos(System.nanoTime() - start);
         return left.compareTo(RETRY_PAUSE) > 0 ? left : RETRY_PAUSE;
     }
 
@@ -368,7 +382,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                         member.rank(),
                         member.worldSize(),
                         servedByRank0,
-                        timeout,
+                        joinTimeout,
                         left(start));
         return new Joined(rendezvous, agreement.enter(), Optional.empty());
     }

@@ -202,7 +202,7 @@ abstract class ClosingCases extends Cases {
                                         assertThat(left.peer()).isEqualTo(1);
                                         assertThat(left.exitCode()).isEqualTo(64);
                                     })
-                            .hasMessageContaining("rank 1 left the group in order")
+                            .hasMessageContaining("rank 1 closed the group normally")
                             .hasMessageContaining("unevenInputs(true)");
                     // What comes later fails for the same reason, so the exit code is the same.
                     assertThatThrownBy(() -> rank.group().allReduce(rank.floats(1), ReduceOp.SUM))

@@ -25,6 +25,7 @@ public interface ConformanceBackend {
                         .store(store)
                         .rank(rank)
                         .worldSize(size)
+                        .joinTimeout(Ranks.TIMEOUT)
                         .timeout(timeout)
                         .build();
     }
@@ -35,7 +36,7 @@ public interface ConformanceBackend {
      * @param store shared by the ranks of this world only
      * @param rank this rank
      * @param size number of ranks
-     * @param timeout deadline of connecting and of each operation
+     * @param timeout deadline of each operation; joining has {@link Ranks#TIMEOUT}
      * @return the group
      */
     ProcessGroup join(Store store, int rank, int size, Duration timeout);

@@ -78,7 +78,7 @@ public abstract class DeviceBackend implements ConformanceBackend {
      * @param store shared by the ranks of this world only
      * @param rank this rank
      * @param size number of ranks
-     * @param timeout deadline of connecting and of each operation
+     * @param timeout deadline of each operation; joining has {@link Ranks#TIMEOUT}
      * @return the builder
      */
     public final ProcessGroupBuilder builder(Store store, int rank, int size, Duration timeout) {
@@ -91,6 +91,7 @@ public abstract class DeviceBackend implements ConformanceBackend {
                         .rank(rank)
                         .worldSize(size)
                         .device(device)
+                        .joinTimeout(Ranks.TIMEOUT)
                         .timeout(timeout);
         if (checksCalls) {
             builder.checkCalls(true);

@@ -3,17 +3,13 @@ package org.jccl.conformance;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Queue;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import org.jccl.OperationTimeoutException;
 import org.jccl.ProcessGroup;
 import org.jccl.Store;
-import org.jccl.StoreTimeoutException;
 import org.jccl.store.HashStore;
 
 /**
@@ -24,18 +20,6 @@ final class ThreadRanks implements Ranks {
 
     private static final Duration DEADLINE = Ranks.onThisHost(150);
 
-    /**
-     * How often a world with a short deadline is formed at most. The deadline also limits joining,
-     * which may take longer on a busy host.
-     */
-    private static final int ATTEMPTS = 5;
-
-    /**
-     * Of these a world was formed before. The first one of a process loads the library and all
-     * code, beside other tests that do, which may take longer than a short deadline.
-     */
-    private static final Map<Class<?>, Boolean> LOADED = new ConcurrentHashMap<>();
-
     private final ConformanceBackend backend;
 
     ThreadRanks(ConformanceBackend backend) {
@@ -44,46 +28,31 @@ final class ThreadRanks implements Ranks {
 
     @Override
     public void run(int size, Duration timeout, Body body) {
-        int attempts = 1;
-        if (timeout.compareTo(TIMEOUT) < 0) {
-            LOADED.computeIfAbsent(backend.getClass(), any -> hasRun(size));
-            attempts = ATTEMPTS;
-        }
-        while (!new Attempt(size, timeout, body, attempts > 1).hasRun()) {
-            attempts--;
-        }
-    }
-
-    private boolean hasRun(int size) {
-        return new Attempt(size, TIMEOUT, rank -> {}, false).hasRun();
+        new World(size, timeout, body).run();
     }
 
     /** One world and what its ranks do. */
-    private final class Attempt {
+    private final class World {
 
         private final int size;
         private final Duration timeout;
         private final Body body;
+
+        /** A short deadline is for the body: it must not start before all ranks have joined. */
         private final CountDownLatch joining;
+
         private final AtomicReference<Throwable> failure = new AtomicReference<>();
         private final Queue<ProcessGroup> groups = new ConcurrentLinkedQueue<>();
-        private volatile boolean joinedTooLate;
 
-        /**
-         * @param another whether another attempt follows if a rank joins too late. All ranks must
-         *     have joined before any of them runs the body then.
-         */
-        Attempt(int size, Duration timeout, Body body, boolean another) {
+        World(int size, Duration timeout, Body body) {
             this.size = size;
             this.timeout = timeout;
             this.body = body;
-            joining = new CountDownLatch(another ? size : 0);
+            this.joining = new CountDownLatch(timeout.compareTo(TIMEOUT) < 0 ? size : 0);
         }
 
-        /** Returns false if another attempt follows, because a rank joined too late. */
-        boolean hasRun() {
+        void run() {
             List<Thread> threads = new ArrayList<>();
-            boolean another = joining.getCount() > 0;
             try (Store store = HashStore.create(TIMEOUT)) {
                 for (int i = 0; i < size; i++) {
                     int rank = i;
@@ -97,13 +66,9 @@ final class ThreadRanks implements Ranks {
                     joinBefore(deadline, thread);
                 }
             }
-            if (another && joinedTooLate) {
-                return false;
-            }
             if (failure.get() != null) {
                 throw new AssertionError("a rank failed: " + failure.get(), failure.get());
             }
-            return true;
         }
 
         private void run(Store store, int rank) {
@@ -124,9 +89,6 @@ final class ThreadRanks implements Ranks {
                 groups.add(group);
                 return group;
             } catch (Throwable e) {
-                if (e instanceof OperationTimeoutException || e instanceof StoreTimeoutException) {
-                    joinedTooLate = true;
-                }
                 fail(e);
                 throw e;
             } finally {

@@ -53,7 +53,7 @@ public final class InMemoryProvider implements BackendProvider {
                 java.util.stream.IntStream.range(0, config.size())
                         .mapToObj(rank -> "rank/" + rank)
                         .toList();
-        store.await(all, config.timeout());
+        store.await(all, config.joinTimeout());
         return new InMemoryCommunicator(hub, config.rank(), startsCollectives);
     }
 }

@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.jccl.testing.FreePort;
 import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -29,6 +30,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 @Timeout(60)
 @Execution(ExecutionMode.CONCURRENT)
+@Tag("all")
 class PodsTest {
 
     /** The variables of a pod, on a host and port where the first one serves the store. */

@@ -14,6 +14,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -22,6 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** {@code jccl run} on two hosts, which network namespaces stand for. Needs root. */
 @Timeout(240)
+@Tag("all")
 class SeveralHostsTest {
 
     private static final long LIMIT_SECONDS = 90;

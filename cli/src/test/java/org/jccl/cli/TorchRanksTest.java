@@ -8,11 +8,13 @@ import java.util.List;
 import org.jccl.bootstrap.Rendezvous;
 import org.jccl.testing.LaunchedRank;
 import org.jccl.testing.TorchPython;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** PyTorch's ranks under {@code jccl run}. */
 @Timeout(240)
+@Tag("all")
 class TorchRanksTest {
 
     /** A Java rank that tells Python's ranks a number over the store that all of them reach. */

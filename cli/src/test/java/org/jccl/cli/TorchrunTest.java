@@ -13,6 +13,7 @@ import org.jccl.Tensor;
 import org.jccl.testing.ChildJvm;
 import org.jccl.testing.FreePort;
 import org.jccl.testing.TorchPython;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
@@ -23,6 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Java ranks under PyTorch's own torchrun. */
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(240)
+@Tag("all")
 class TorchrunTest {
 
     private record Result(int exitCode, String output) {}

@@ -26,10 +26,12 @@ import org.jccl.internal.group.WorldAgreement;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(120)
+@Tag("all")
 final class WaitLogTest {
 
     private static final Duration LONG = Duration.ofSeconds(100);

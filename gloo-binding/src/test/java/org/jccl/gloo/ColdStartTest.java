@@ -13,10 +13,12 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jccl.Availability;
 import org.jccl.spi.NativeLibraries;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What the loader does with real libraries in JVMs of their own. */
+@Tag("all")
 class ColdStartTest {
 
     /** Loads Gloo and prints the files of it that are mapped. */

@@ -21,6 +21,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.testing.FreePort;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -29,6 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** A process with few file descriptors, in which a world forms or says what it lacks. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("all")
 class DescriptorLimitTest {
 
     private static final String WORDS = "Too many open files";

@@ -12,6 +12,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.Rank;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -19,6 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Groups in which a rank exchanges messages with a few others only. Rank 4 of 5 exchanges with rank
  * 0 alone, which takes part for it.
  */
+@Tag("all")
 final class DoublingFailureTest {
 
     private static final int SIZE = 5;

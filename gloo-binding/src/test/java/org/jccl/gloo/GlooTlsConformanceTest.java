@@ -9,10 +9,12 @@ import org.jccl.conformance.Ranks;
 import org.jccl.testing.Certificates;
 import org.jccl.testing.Families;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The same with encrypted connections, which carry all operations alike. */
 @Families({"gathers", "all-to-all", "messages", "failures"})
+@Tag("all")
 final class GlooTlsConformanceTest extends ConformanceTest {
 
     @TempDir private static Path folder;

@@ -41,6 +41,7 @@ import org.jccl.store.TcpStoreServer;
 import org.jccl.testing.Certificates;
 import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -49,6 +50,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Ranks whose connections are encrypted, and who is rejected. */
 @Timeout(180)
+@Tag("all")
 final class GlooTlsTest {
 
     private static final Duration LONG = Duration.ofSeconds(60);

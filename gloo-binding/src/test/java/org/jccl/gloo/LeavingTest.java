@@ -26,6 +26,7 @@ import org.jccl.store.HashStore;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
 import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -34,6 +35,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Ranks that close a group before the others do, that die, and that do both. */
 @Timeout(120)
+@Tag("all")
 class LeavingTest {
 
     private static final int SIZE = 3;

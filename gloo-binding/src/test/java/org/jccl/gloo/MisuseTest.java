@@ -59,6 +59,7 @@ import org.jccl.store.HashStore;
 import org.jccl.testing.Misuse;
 import org.jccl.torch.ObjectCodec;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
@@ -70,6 +71,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
  * goes on after one that was refused.
  */
 @Execution(ExecutionMode.CONCURRENT)
+@Tag("all")
 final class MisuseTest {
 
     private static final int SIZE = 2;

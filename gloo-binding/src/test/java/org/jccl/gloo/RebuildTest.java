@@ -22,6 +22,7 @@ import org.jccl.launch.ProcessLauncher;
 import org.jccl.store.HashStore;
 import org.jccl.testing.ChildJvm;
 import org.jccl.testing.FreePort;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -33,6 +34,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The documented recovery: a world is built again in the same processes. */
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(300)
+@Tag("all")
 class RebuildTest {
 
     private static final int RANKS = 3;

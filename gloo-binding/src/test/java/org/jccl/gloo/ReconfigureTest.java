@@ -21,6 +21,7 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,6 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Worlds whose ranks leave and come back, with threads as ranks. */
 @Timeout(120)
+@Tag("all")
 class ReconfigureTest {
 
     private static final Duration LONG = Duration.ofSeconds(30);

@@ -11,12 +11,14 @@ import java.util.Random;
 import java.util.zip.CRC32;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Every operation on every type, on random bits and on the values where rounding and order bite.
  */
+@Tag("all")
 class ReduceKernelTest {
 
     private static final long SEED = 20261121;

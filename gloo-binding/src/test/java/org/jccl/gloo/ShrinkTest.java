@@ -12,6 +12,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.launch.ProcessLauncher;
 import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -21,6 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Processes that are killed, and those that go on without them. */
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(120)
+@Tag("all")
 class ShrinkTest {
 
     private static final int STEPS = 200;

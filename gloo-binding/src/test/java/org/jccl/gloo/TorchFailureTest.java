@@ -29,6 +29,7 @@ import org.jccl.testing.TorchPython;
 import org.jccl.torch.TorchObjects;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,6 +38,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** What goes wrong between Java and Python ranks is an exception on both sides. */
 @Timeout(value = 300, unit = TimeUnit.SECONDS)
+@Tag("all")
 class TorchFailureTest {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(120);

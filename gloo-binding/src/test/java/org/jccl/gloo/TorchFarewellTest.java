@@ -17,9 +17,11 @@ import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.HostCommunicator;
 import org.jccl.store.HashStore;
 import org.jccl.store.PrefixStore;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A rank of Java leaves a group at once, while the other one, of PyTorch, may still connect. */
+@Tag("all")
 class TorchFarewellTest {
 
     private static final TorchAnnouncementFormat FORMAT = new TorchAnnouncementFormat();

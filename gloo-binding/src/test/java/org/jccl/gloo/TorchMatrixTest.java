@@ -21,6 +21,7 @@ import org.jccl.testing.Families;
 import org.jccl.testing.Torch;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -31,6 +32,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * ranks are threads.
  */
 @Timeout(value = 300, unit = TimeUnit.SECONDS)
+@Tag("all")
 class TorchMatrixTest {
 
     private static final Path SCRIPT =

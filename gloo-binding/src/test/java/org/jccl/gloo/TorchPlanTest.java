@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 import org.junit.jupiter.api.io.TempDir;
@@ -18,6 +19,7 @@ import org.junit.jupiter.params.provider.MethodSource;
         disabledReason =
                 "random plans with PyTorch's ranks take minutes; JCCL_TEST_TORCH_PLANS is how many")
 @Timeout(value = 600, unit = TimeUnit.SECONDS)
+@Tag("all")
 class TorchPlanTest {
 
     static final String PLANS = "JCCL_TEST_TORCH_PLANS";

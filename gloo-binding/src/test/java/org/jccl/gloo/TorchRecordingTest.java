@@ -28,6 +28,7 @@ import org.jccl.store.PrefixStore;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
 import org.jccl.testing.TorchPython;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -36,6 +37,7 @@ import org.junit.jupiter.api.Timeout;
  * here, and against Java's ranks. See {@code script/check-torch}.
  */
 @Timeout(value = 300, unit = TimeUnit.SECONDS)
+@Tag("all")
 class TorchRecordingTest {
 
     private static final Path SCRIPTS = Path.of("..", "script", "torch");

@@ -13,12 +13,14 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** The memory of a device that communicators take for themselves. */
 @Execution(ExecutionMode.CONCURRENT)
+@Tag("all")
 final class BuffersTest {
 
     /**

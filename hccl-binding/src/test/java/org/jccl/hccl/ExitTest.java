@@ -12,6 +12,7 @@ import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -20,6 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** How a JVM ends that has used ACL; the mock ends the process if ACL ends before what needs it. */
 @Execution(ExecutionMode.CONCURRENT)
+@Tag("all")
 final class ExitTest {
 
     /** Worlds that wait for nothing but a busy machine. */

@@ -19,6 +19,7 @@ import org.jccl.conformance.StagedBackend;
 import org.jccl.gloo.GlooOptions;
 import org.jccl.testing.Attempts;
 import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -28,6 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Failures of the vendor's libraries. */
 @Execution(ExecutionMode.CONCURRENT)
+@Tag("all")
 final class FaultTest {
 
     /** Reduces on two ranks. */

@@ -12,12 +12,14 @@ import org.jccl.Store;
 import org.jccl.store.HashStore;
 import org.jccl.testing.AbsentRanks;
 import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Communicators that one process forms at the same time, for which the mock ends the process. */
 @Execution(ExecutionMode.CONCURRENT)
+@Tag("all")
 final class FormingTest {
 
     /** Worlds that wait for nothing but a busy machine. */

@@ -12,12 +12,14 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.jccl.store.TcpStoreServer;
 import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Ranks as processes: before 8.1, CANN allows no others. */
 @Timeout(600)
+@Tag("all")
 final class ProcessesTest {
 
     @Test

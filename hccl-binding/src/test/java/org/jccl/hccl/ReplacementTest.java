@@ -1,7 +1,9 @@
 package org.jccl.hccl;
 
 import org.jccl.conformance.DeviceBackend;
+import org.junit.jupiter.api.Tag;
 
+@Tag("all")
 final class ReplacementTest extends org.jccl.conformance.ReplacementTest {
 
     @Override

@@ -6,6 +6,7 @@ import com.sun.jna.NativeLibrary;
 import java.nio.file.Path;
 import java.util.Map;
 import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -13,6 +14,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /**
  * CANN's trace library replaces signal handlers that the JVM lives by, unless it is told not to.
  */
+@Tag("all")
 final class SignalTest {
 
     /** Has the JVM meet null pointers in compiled code, where it relies on SIGSEGV. */

@@ -21,12 +21,14 @@ import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
 import org.jccl.testing.FreePort;
 import org.jccl.testing.TorchPython;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Java's communicator beside one of PyTorch's ranks, whose backend does with its stores what
  * torch_npu's does, on the mock library. Groups can not be shared with torch_npu yet.
  */
+@Tag("all")
 final class TorchPeerTest {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(120);

@@ -18,11 +18,13 @@ import org.jccl.NativeException;
 import org.jccl.StoreException;
 import org.jccl.spi.Descriptors;
 import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A store in a process that has no file descriptor left for a while. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("all")
 class ServerDescriptorsTest {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(20);

@@ -22,11 +22,13 @@ import java.util.concurrent.TimeUnit;
 import org.jccl.StoreException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A server in a JVM with little memory goes on whatever clients send. */
 @Timeout(120)
+@Tag("all")
 class ServerMemoryTest {
 
     private static final Duration LONG = Duration.ofSeconds(60);

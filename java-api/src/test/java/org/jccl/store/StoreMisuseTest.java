@@ -19,6 +19,7 @@ import org.jccl.Store;
 import org.jccl.testing.Misuse;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -27,6 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Each call to a store with wrong arguments, open and closed: it succeeds, throws an exception of
  * this library, or waits as long as it was told and ends when the store is closed.
  */
+@Tag("all")
 final class StoreMisuseTest {
 
     private static final Duration CONNECTING = Duration.ofSeconds(30);

@@ -20,12 +20,14 @@ import org.jccl.StoreException;
 import org.jccl.TlsCredentials;
 import org.jccl.testing.Certificates;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A store with TLS, and who is rejected. */
 @Timeout(120)
+@Tag("all")
 final class StoreTlsTest {
 
     /** Every rejection must come long before this. */

@@ -17,10 +17,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.jccl.StoreTimeoutException;
 import org.jccl.testing.Torch;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Our stores and PyTorch's own, at the two ends of one connection or file. */
+@Tag("all")
 final class TorchStoreTest {
 
     /** Runs the script beside this class. */

@@ -4,6 +4,7 @@ import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -13,9 +14,9 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * The families of a conformance suite that {@code script/test} runs for a test class. The others
- * test code that another class tests in full; they are skipped, except with {@code script/test
- * --all}.
+ * The families of a conformance suite that {@code script/test --all} runs for a test class. The
+ * others test code that another class tests in full; they are skipped, except with {@code
+ * script/test --nightly}.
  */
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.TYPE)
@@ -35,16 +36,20 @@ public @interface Families {
     /** Skips the other families. */
     final class Condition implements ExecutionCondition {
 
+        /** Tags that are no families. */
+        private static final Set<String> TIERS = Set.of("all", "nightly");
+
         @Override
         public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
-            Set<String> tags = context.getTags();
+            Set<String> tags = new HashSet<>(context.getTags());
+            tags.removeAll(TIERS);
             if (ALL
                     || tags.isEmpty()
                     || List.of(always(context)).stream().anyMatch(tags::contains)) {
                 return ConditionEvaluationResult.enabled("");
             }
             return ConditionEvaluationResult.disabled(
-                    "another class runs this family; script/test --all runs it here too");
+                    "another class runs this family; script/test --nightly runs it here too");
         }
 
         /** Nested classes are members of a superclass of the class that has the annotation. */

@@ -29,6 +29,7 @@ import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
 import org.jccl.testing.FreePort;
 import org.jccl.testing.LaunchedRank;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -41,6 +42,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Elastic jobs, of launchers in this JVM and, where one is to be killed, in another. */
 @Timeout(120)
 @Execution(ExecutionMode.CONCURRENT)
+@Tag("all")
 class ElasticJobTest {
 
     private static final Duration WAIT = Duration.ofSeconds(60);

@@ -16,10 +16,12 @@ import org.jccl.store.StoreServer;
 import org.jccl.testing.FreePort;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(120)
+@Tag("all")
 class StoreServersTest {
 
     private static final Duration LONG = Duration.ofSeconds(60);

@@ -15,6 +15,7 @@ import org.jccl.mpi.ConformanceMain.SuiteRun;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
 import org.jccl.testing.Families;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -24,6 +25,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** The conformance suite with a process for each rank, under both launchers. */
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(600)
+@Tag("all")
 class MpiConformanceTest {
 
     static final int RANKS = 4;

@@ -10,6 +10,7 @@ import java.util.List;
 import org.jccl.testing.Families;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
@@ -23,6 +24,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(600)
+@Tag("all")
 class MpiJobTest {
 
     private static final String DEBIAN_MPICH =

@@ -7,11 +7,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.util.HashMap;
 import java.util.Map;
 import org.jccl.BackendUnavailableException;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What launchers' variables say, and what is said when MPI says something else. */
+@Tag("all")
 class MpiLauncherTest {
 
     private static final String OPEN_MPI = "Open MPI v4.1.4, /lib/libmpi.so.40,";

@@ -12,10 +12,12 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Groups that are aborted at any moment of what they do. */
+@Tag("all")
 final class AbortStormTest {
 
     /** Aborts world after world while its ranks connect, or fill the queues of their streams. */

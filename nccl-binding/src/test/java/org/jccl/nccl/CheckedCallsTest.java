@@ -1,8 +1,10 @@
 package org.jccl.nccl;
 
 import org.jccl.conformance.ConformanceBackend;
+import org.junit.jupiter.api.Tag;
 
 /** NCCL itself does not compare calls: NVIDIA's library returns wrong numbers for some. */
+@Tag("all")
 final class CheckedCallsTest extends org.jccl.conformance.CheckedCallsTest {
 
     @Override

@@ -34,11 +34,13 @@ import org.jccl.spi.StreamCommunicator;
 import org.jccl.store.HashStore;
 import org.jccl.testing.ChildJvm;
 import org.jccl.testing.DeviceTensors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** No wait through this API ends as if what a failed operation has left were its result. */
+@Tag("all")
 final class FailedResultsTest {
 
     /** How the host comes to think that a result is there. */

@@ -19,6 +19,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What NCCL refuses when a communicator is formed, with what to do about it. */
 @Timeout(120)
 @Tag("mocked-nccl")
+@Tag("all")
 final class FormingErrorsTest {
 
     /** Two ranks, which say on one line each what came of it. */

@@ -14,12 +14,14 @@ import org.jccl.Tensor;
 import org.jccl.Work;
 import org.jccl.conformance.Ranks;
 import org.jccl.spi.Durations;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * A stream takes so many commands, and who enqueues one more waits for the device: the watchdog
  * must not, nor for a thread that does.
  */
+@Tag("all")
 final class FullQueueTest {
 
     /**

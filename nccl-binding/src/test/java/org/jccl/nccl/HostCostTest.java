@@ -8,12 +8,14 @@ import org.jccl.SyncCollectives;
 import org.jccl.Tensor;
 import org.jccl.testing.CallCost;
 import org.jccl.testing.DeviceTensors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * What a call costs the host. The test is about garbage only, which does not depend on how busy the
  * machine is; {@link #main} prints times.
  */
+@Tag("all")
 final class HostCostTest {
 
     private static final int MOST_BYTES = 100;

@@ -27,6 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Communicators that NCCL can not end yet. To free one under a thread or graph ends the process.
  */
 @Execution(ExecutionMode.CONCURRENT)
+@Tag("all")
 final class LeftBehindTest {
 
     /** Closes a group before the graph that captured one of its collectives. */

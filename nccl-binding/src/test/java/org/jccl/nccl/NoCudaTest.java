@@ -20,6 +20,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Hosts where something is missing. */
 @Execution(ExecutionMode.CONCURRENT)
+@Tag("all")
 final class NoCudaTest {
 
     /** Asks for memory that NCCL itself allocates. */

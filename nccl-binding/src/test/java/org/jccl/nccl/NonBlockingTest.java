@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Communicators whose calls return while their jobs are under way. */
+@Tag("all")
 final class NonBlockingTest {
 
     /** Splits a world of three ranks again and again, and uses both sides. */

@@ -15,10 +15,12 @@ import org.jccl.Tensor;
 import org.jccl.Work;
 import org.jccl.conformance.DeviceBackend;
 import org.jccl.store.HashStore;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(240)
+@Tag("all")
 final class ReplacementTest extends org.jccl.conformance.ReplacementTest {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(60);

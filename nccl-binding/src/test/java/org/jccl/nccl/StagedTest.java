@@ -33,11 +33,13 @@ import org.jccl.conformance.StagedBackend;
 import org.jccl.gloo.GlooOptions;
 import org.jccl.nccl.Gpu.Gate;
 import org.jccl.store.HashStore;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Gloo with tensors of CUDA's mock: what is copied, in which order, and what a failure leaves. */
+@Tag("all")
 final class StagedTest {
 
     /** Of int32 in a window of an operation without parts. */

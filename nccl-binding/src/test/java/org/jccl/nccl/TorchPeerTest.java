@@ -33,12 +33,14 @@ import org.jccl.testing.ChildJvm;
 import org.jccl.testing.FreePort;
 import org.jccl.testing.TorchPython;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Java ranks beside a process that does what PyTorch's rank does, on the mock library. */
+@Tag("all")
 final class TorchPeerTest {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(120);

@@ -11,6 +11,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.jccl.testing.FreePort;
 import org.jccl.testing.TorchPython;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -19,6 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * The worlds of the hardware test that are of PyTorch and of Java, without a GPU: on the host they
  * are as there, and on the mock library both ranks are Java's.
  */
+@Tag("all")
 final class TorchWorldTest {
 
     private static final Path SCRIPT =

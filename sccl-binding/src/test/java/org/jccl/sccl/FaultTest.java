@@ -23,6 +23,7 @@ import org.jccl.testing.Attempts;
 import org.jccl.testing.ChildJvm;
 import org.jccl.testing.DeviceTensors;
 import org.jccl.testing.Questions;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
@@ -33,6 +34,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Failures of the vendor's libraries, and libraries of other times. */
 @Execution(ExecutionMode.CONCURRENT)
+@Tag("all")
 final class FaultTest {
 
     private static final String THREADS = "-Dorg.jccl.sccl.module=";

@@ -9,6 +9,7 @@ import org.jccl.JcclException;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -16,6 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Ranks that differ: told apart once they are stuck, in a process of their own. */
 @Execution(ExecutionMode.CONCURRENT)
+@Tag("all")
 final class MismatchTest {
 
     /** Two ranks whose first sums differ; prints what failed. */

@@ -5,11 +5,13 @@ import org.jccl.conformance.ConformanceTest;
 import org.jccl.conformance.StagedBackend;
 import org.jccl.gloo.GlooOptions;
 import org.jccl.testing.Families;
+import org.junit.jupiter.api.Tag;
 
 /**
  * The suite on Gloo with tensors of the TPUs' mock, whose one stream delays each copy at random.
  */
 @Families({"messages", "works", "failures"})
+@Tag("all")
 final class StagedConformanceTest extends ConformanceTest {
 
     @Override

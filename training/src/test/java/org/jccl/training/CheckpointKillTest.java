@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import org.jccl.Tensor;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -17,6 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
  * JCCL_TEST_CHECKPOINT_KILLS} sets the number of kills.
  */
 @Timeout(1800)
+@Tag("all")
 final class CheckpointKillTest {
 
     private static final int KILLS =

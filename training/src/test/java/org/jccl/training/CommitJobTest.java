@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jccl.launch.ProcessLauncher;
 import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
@@ -23,6 +24,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * says of them.
  */
 @Timeout(7200)
+@Tag("all")
 final class CommitJobTest {
 
     /** No rank, so that any may be killed. */

@@ -18,6 +18,7 @@ import java.util.stream.Stream;
 import org.jccl.store.TcpStore;
 import org.jccl.testing.FreePort;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
@@ -28,6 +29,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 /** Jobs of several launchers, which are lost with their ranks and started again. */
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(7200)
+@Tag("all")
 final class CommitLaunchersTest {
 
     private static final long STEPS = CommitJobTest.STEPS;

@@ -14,10 +14,12 @@ import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.Tensor;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Python's safetensors reads what is written here, and the other way round. */
+@Tag("all")
 final class SafetensorsPythonTest {
 
     private static final String PYTHON =

@@ -480,7 +480,7 @@ class HostEngineTest {
         watchAfter(zero, second);
         assertThatThrownBy(mine::await)
                 .isInstanceOf(MismatchException.class)
-                .hasMessageContaining("rank 1 reported");
+                .hasMessageContaining("rank 1 has allReduce(float32 x 8");
     }
 
     @Test

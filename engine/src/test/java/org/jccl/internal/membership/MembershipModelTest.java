@@ -16,6 +16,7 @@ import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.IntConsumer;
 import org.jccl.internal.membership.Candidate.State;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
@@ -31,6 +32,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * are one state, so the walk ends without a limit on attempts.
  */
 @Timeout(600)
+@Tag("all")
 class MembershipModelTest {
 
     private static final int SIZE = 3;

@@ -38,7 +38,6 @@ class PackageCyclesTest {
                         "org.jccl.djl",
                         "org.jccl.gloo",
                         "org.jccl.hccl",
-                        "org.jccl.lightgbm",
                         "org.jccl.micrometer",
                         "org.jccl.mpi",
                         "org.jccl.nccl",

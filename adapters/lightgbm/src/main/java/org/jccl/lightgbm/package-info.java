@@ -1,2 +1,0 @@
-/** A process group as the network of LightGBM. */
-package org.jccl.lightgbm;

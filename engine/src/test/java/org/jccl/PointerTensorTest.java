@@ -65,7 +65,26 @@ class PointerTensorTest {
                     .containsExactly(1, 2, 3);
         }
         try (FloatPointer empty = new FloatPointer(0L)) {
-            refused(empty, DataType.FLOAT32, "Tensor.of(address, count");
+            refused(empty, DataType.FLOAT32, "Tensor.ofPointer(pointer, count");
+        }
+    }
+
+    @Test
+    void aCountStandsForAMissingLimit() {
+        try (FloatPointer memory = new FloatPointer(1, 2, 3)) {
+            Tensor tensor =
+                    Tensor.ofPointer(
+                            withoutLimit(memory).position(1), 2, DataType.FLOAT32, Device.CPU);
+            assertThat(tensor.copyTo(new float[2])).containsExactly(2, 3);
+            assertThat(Tensor.ofPointer(memory, 2, DataType.FLOAT32, Device.CPU).count())
+                    .isEqualTo(2);
+            assertThatThrownBy(() -> Tensor.ofPointer(memory, 4, DataType.FLOAT32, Device.CPU))
+                    .isInstanceOf(UsageException.class)
+                    .hasMessageContaining("has 3 elements of float32, not 4");
+            assertThatThrownBy(() -> Tensor.ofPointer(memory, 2, DataType.INT32, Device.CPU))
+                    .isInstanceOf(UsageException.class);
+            assertThatThrownBy(() -> Tensor.ofPointer(memory, -1, DataType.FLOAT32, Device.CPU))
+                    .isInstanceOf(UsageException.class);
         }
     }
 

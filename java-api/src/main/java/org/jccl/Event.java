@@ -1,6 +1,7 @@
 package org.jccl;
 
 import java.time.Duration;
+import org.bytedeco.javacpp.Pointer;
 
 /**
  * A marker on a stream. It is complete when all commands that were enqueued before it are. Streams
@@ -9,7 +10,7 @@ import java.time.Duration;
  * <p>Thread-safe. Recording it again moves the marker.
  *
  * <p>Programs must not implement this interface: streams throw a {@link UsageException} for events
- * that were not created by {@link #create}, and later versions may add methods.
+ * that were not created by its static methods, and later versions may add methods.
  */
 public interface Event extends AutoCloseable {
 
@@ -24,6 +25,39 @@ public interface Event extends AutoCloseable {
      */
     static Event create(Device device, boolean timing) {
         return Implementation.get().createEvent(device, timing);
+    }
+
+    /**
+     * Wraps the event of another library. The native event must exist until this object is closed.
+     *
+     * <p>What another library has recorded in it is unknown to JCCL: streams and the host wait for
+     * it, but {@link #query} and {@link #synchronize} throw no failure of a group that came before.
+     *
+     * @param device its device
+     * @param handle the native handle, not 0
+     * @param owner kept reachable as long as this object is; may be null
+     * @return the event; closing it does not destroy the native one
+     * @throws UsageException if the device is null, the CPU, or does not exist, or the handle is 0
+     * @throws BackendUnavailableException if no binding drives such devices
+     */
+    static Event ofHandle(Device device, long handle, Object owner) {
+        return Implementation.get().wrapEvent(device, handle, owner);
+    }
+
+    /**
+     * Same as {@link #ofHandle}, for an event that JavaCPP's presets have, for instance a {@code
+     * CUevent_st} of CUDA.
+     *
+     * @param device its device
+     * @param event the native event, kept reachable as long as this object is
+     * @return the event; closing it does not destroy the native one
+     * @throws UsageException if an argument is null or a null pointer, or the device is the CPU or
+     *     does not exist
+     * @throws BackendUnavailableException if no binding drives such devices
+     */
+    @SuppressWarnings("exports") // Only callers that have JavaCPP use it.
+    static Event ofPointer(Device device, Pointer event) {
+        return ofHandle(device, NativePointer.addressOf(event), event);
     }
 
     /**
@@ -58,6 +92,7 @@ public interface Event extends AutoCloseable {
      * @return the time
      * @throws UsageException if one of them was created without timing, not recorded, or is not
      *     complete
+     * @throws JcclException if another library created one of them without timing
      */
     Duration elapsed(Event end);
 
@@ -74,6 +109,18 @@ public interface Event extends AutoCloseable {
      * @return the handle
      */
     long handle();
+
+    /**
+     * Returns the native event for JavaCPP's presets: {@code new CUevent_st(event.pointer())} with
+     * CUDA. It is only a view, which owns nothing. This object must stay open while native code
+     * uses it.
+     *
+     * @return a pointer whose address is the native event
+     */
+    @SuppressWarnings("exports") // Only callers that have JavaCPP use it.
+    default Pointer pointer() {
+        return NativePointer.of(handle());
+    }
 
     /** Destroys the event, once no thread queries it or waits for it. Idempotent. */
     @Override

@@ -114,4 +114,14 @@ public interface JcclProvider {
      * @return the event
      */
     Event createEvent(Device device, boolean timing);
+
+    /**
+     * Implements {@link Event#ofHandle}.
+     *
+     * @param device its device
+     * @param handle the native handle
+     * @param owner kept reachable; may be null
+     * @return the event
+     */
+    Event wrapEvent(Device device, long handle, Object owner);
 }

@@ -26,13 +26,29 @@ final class PointerRange {
         return pointer.address() + pointer.position() * pointer.sizeof();
     }
 
-    /** Returns the number of elements of a type from the position to the limit. */
-    static long count(Pointer pointer, DataType dataType) {
+    /** Checks that a pointer has a number of elements, as far as it knows its size. */
+    static void require(Pointer pointer, long count, DataType dataType) {
+        requireHolds(pointer, dataType);
+        if (pointer.limit() == 0) {
+            return;
+        }
+        long known = count(pointer, dataType);
+        if (count > known) {
+            throw usage("pointer has " + known + " elements of " + dataType + ", not " + count);
+        }
+    }
+
+    private static void requireHolds(Pointer pointer, DataType dataType) {
         if (!mayHold(pointer, dataType)) {
             throw usage(
                     "%s is not known to hold %s elements; use the data type that matches it, or Tensor.of(address, count, ...)"
                             .formatted(pointer.getClass().getName(), dataType));
         }
+    }
+
+    /** Returns the number of elements of a type from the position to the limit. */
+    static long count(Pointer pointer, DataType dataType) {
+        requireHolds(pointer, dataType);
         long size = pointer.sizeof();
         if (size <= 0) {
             throw usage("pointer's element size is unknown; is JavaCPP's native library present?");
@@ -40,7 +56,7 @@ final class PointerRange {
         // A pointer to memory of unknown size has the limit 0.
         if (pointer.limit() == 0) {
             throw usage(
-                    "pointer has no limit, so its size is unknown; set it with limit(elements), or use Tensor.of(address, count, ...)");
+                    "pointer has no limit, so its size is unknown; use Tensor.ofPointer(pointer, count, ...), or set it with limit(elements)");
         }
         if (pointer.position() < 0 || pointer.position() > pointer.limit()) {
             throw usage(

@@ -1,5 +1,7 @@
 package org.jccl;
 
+import org.bytedeco.javacpp.Pointer;
+
 /**
  * A queue of commands of a device that run in order. Each thread has a current stream for each
  * device, initially the default stream of the device. Collectives run after the earlier commands of
@@ -39,6 +41,23 @@ public interface Stream extends AutoCloseable {
      */
     static Stream ofHandle(Device device, long handle, Object owner) {
         return Implementation.get().wrapStream(device, handle, owner);
+    }
+
+    /**
+     * Wraps the stream of another library that JavaCPP's presets have, for instance a {@code
+     * CUstream_st} of CUDA, so that it can be the current stream. The native stream must exist
+     * until this object is closed.
+     *
+     * @param device its device
+     * @param stream the native stream, kept reachable as long as this object is; null, or a null
+     *     pointer, is the default stream
+     * @return the stream; closing it does not destroy the native one
+     * @throws UsageException if the device is null, the CPU, or does not exist
+     * @throws BackendUnavailableException if no binding drives such devices
+     */
+    @SuppressWarnings("exports") // Only callers that have JavaCPP use it.
+    static Stream ofPointer(Device device, Pointer stream) {
+        return ofHandle(device, NativePointer.addressOf(stream), stream);
     }
 
     /**
@@ -107,6 +126,19 @@ public interface Stream extends AutoCloseable {
      * @return 0 for the default stream
      */
     long handle();
+
+    /**
+     * Returns the native stream for JavaCPP's presets: {@code new CUstream_st(stream.pointer())}
+     * with CUDA. It is only a view, which owns nothing. This object must stay open while native
+     * code uses it.
+     *
+     * @return a pointer whose address is the native stream, or null for the default stream, which
+     *     the presets' functions take for it too
+     */
+    @SuppressWarnings("exports") // Only callers that have JavaCPP use it.
+    default Pointer pointer() {
+        return NativePointer.of(handle());
+    }
 
     /**
      * Returns the device.

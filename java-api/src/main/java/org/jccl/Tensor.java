@@ -186,6 +186,29 @@ public interface Tensor extends AutoCloseable {
     }
 
     /**
+     * Same as {@link #ofPointer(Pointer, DataType, Device)} for a number of elements, for pointers
+     * without a limit, such as those that {@code cudaMalloc} sets.
+     *
+     * @param pointer not null
+     * @param count number of elements from the pointer's position
+     * @param dataType the element type, as there
+     * @param device where the memory is
+     * @return the tensor; keeps the pointer reachable
+     * @throws UsageException if an argument is null, the pointer is a null pointer or was
+     *     deallocated, is of another class or for another type, has a limit that leaves fewer
+     *     elements, the count is negative, or the address is not a multiple of the element size
+     */
+    @SuppressWarnings("exports") // Only callers that have JavaCPP use it.
+    static Tensor ofPointer(Pointer pointer, long count, DataType dataType, Device device) {
+        UsageException.nonNull(dataType, "dataType");
+        UsageException.nonNull(device, "device");
+        UsageException.nonNull(pointer, "pointer");
+        long address = PointerRange.address(pointer);
+        PointerRange.require(pointer, count, dataType);
+        return of(address, count, dataType, device, pointer);
+    }
+
+    /**
      * Allocates memory, zeroed on the CPU. Close the tensor to free it. Host memory of 1 MB and
      * more uses huge pages if a binding that can request them is present and the system has some.
      * Memory of a device is freed with a short delay by another thread, because the free function

@@ -29,20 +29,14 @@ final class Gpu {
 
     private Gpu() {}
 
-    /** The presets' type of a handle that is a number here. */
-    static final class StreamHandle extends CUstream_st {
-        private StreamHandle(long value) {
-            address = value;
-        }
-    }
-
-    static StreamHandle handle(Stream stream) {
-        return new StreamHandle(stream.handle());
+    /** The presets' type of a stream. */
+    static CUstream_st handle(Stream stream) {
+        return new CUstream_st(stream.pointer());
     }
 
     /** A stream that another library makes, by CUDA's defaults. */
     static long createForeignStream() {
-        StreamHandle made = new StreamHandle(0);
+        CUstream_st made = new CUstream_st();
         CudaErrors.check(cudart.cudaStreamCreate(made), "cudaStreamCreate");
         return made.address();
     }

@@ -78,4 +78,9 @@ public final class DefaultProvider implements JcclProvider {
     public Event createEvent(Device device, boolean timing) {
         return NativeEvent.create(device, timing);
     }
+
+    @Override
+    public Event wrapEvent(Device device, long handle, Object owner) {
+        return NativeEvent.ofHandle(device, handle, owner);
+    }
 }

@@ -1,5 +1,6 @@
 package org.jccl.internal.device;
 
+import java.lang.ref.Reference;
 import java.time.Duration;
 import org.jccl.Device;
 import org.jccl.Event;
@@ -20,15 +21,47 @@ public final class NativeEvent extends NativeHandle implements Event {
     /** What happens before it since it was recorded. */
     private volatile EventClock clock;
 
-    private NativeEvent(Device device, DeviceRuntime runtime, long handle, boolean timing) {
+    /** Of a wrapped event, else null. */
+    private final Object owner;
+
+    private final boolean owned;
+
+    private NativeEvent(
+            Device device,
+            DeviceRuntime runtime,
+            long handle,
+            boolean timing,
+            Object owner,
+            boolean owned) {
         super(device, runtime, handle);
         this.timing = timing;
+        this.owner = owner;
+        this.owned = owned;
     }
 
     /** Creates an event on an accelerator, which becomes current. */
     public static NativeEvent create(Device device, boolean timing) {
         DeviceRuntime runtime = DeviceRuntimes.of(device);
-        return new NativeEvent(device, runtime, runtime.createEvent(timing), timing);
+        return new NativeEvent(device, runtime, runtime.createEvent(timing), timing, null, true);
+    }
+
+    /**
+     * Wraps another library's event, which may have recorded it, and with time.
+     *
+     * @param device its device
+     * @param handle the native handle
+     * @param owner kept reachable as long as this object is; may be null
+     * @return the event
+     */
+    public static NativeEvent ofHandle(Device device, long handle, Object owner) {
+        DeviceRuntime runtime = DeviceRuntimes.of(device);
+        if (handle == 0) {
+            throw new UsageException(FailureContext.NONE, "event is a null pointer");
+        }
+        NativeEvent event = new NativeEvent(device, runtime, handle, true, owner, false);
+        event.clock = EventClock.unknown();
+        event.recorded = true;
+        return event;
     }
 
     /** The event of this API that a program passed; throws for any other. */
@@ -40,7 +73,8 @@ public final class NativeEvent extends NativeHandle implements Event {
                 FailureContext.NONE,
                 "event is a "
                         + event.getClass().getName()
-                        + ", which was not made by Event.create; only such events can be used");
+                        + ", which was not made by the static methods of Event; wrap the native"
+                        + " event with Event.ofHandle");
     }
 
     @Override
@@ -153,8 +187,11 @@ public final class NativeEvent extends NativeHandle implements Event {
 
     @Override
     void destroyNative() {
-        DeviceRuntimes.enterForQuestion(runtime, device);
-        runtime.destroyEvent(handle);
+        if (owned) {
+            DeviceRuntimes.enterForQuestion(runtime, device);
+            runtime.destroyEvent(handle);
+        }
+        Reference.reachabilityFence(owner);
     }
 
     @Override

@@ -59,13 +59,6 @@ final class CudaMain {
         return tensor.slice(COUNT - 1, 1).copyTo(new float[1])[0];
     }
 
-    /** The presets' type of a handle that is a number here. */
-    private static final class NativeStream extends CUstream_st {
-        NativeStream(Stream stream) {
-            address = stream.handle();
-        }
-    }
-
     private static void check(int status) {
         if (status != 0) {
             throw new IllegalStateException("CUDA answered " + status);
@@ -93,7 +86,7 @@ final class CudaMain {
                             one,
                             pointers,
                             0,
-                            new NativeStream(stream)));
+                            new CUstream_st(stream.pointer())));
         }
     }
 
@@ -129,7 +122,7 @@ final class CudaMain {
             expectRefusal(group, tensor, ReduceOp.premulSum(2));
             expectRefusal(group, tensor, ReduceOp.MAX);
             expectRefusal(group, half, ReduceOp.SUM);
-            NativeStream handle = new NativeStream(stream);
+            CUstream_st handle = new CUstream_st(stream.pointer());
             check(cudart.cudaStreamBeginCapture(handle, cudart.cudaStreamCaptureModeRelaxed));
             expectRefusal(group, tensor, ReduceOp.SUM);
             check(cudart.cudaStreamEndCapture(handle, new CUgraph_st()));

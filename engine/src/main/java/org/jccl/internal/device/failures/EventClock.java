@@ -14,6 +14,11 @@ public final class EventClock {
         this.clock = clock;
     }
 
+    /** What another library has recorded: no failure is known to come before. */
+    public static EventClock unknown() {
+        return new EventClock(new VectorClock());
+    }
+
     synchronized VectorClock copy() {
         return clock.copy();
     }

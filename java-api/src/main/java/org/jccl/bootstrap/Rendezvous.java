@@ -241,7 +241,7 @@ public final class Rendezvous implements AutoCloseable {
                             0);
             new WorkerBarrier(served.client(), member).pass(serve, limit.atMost(timeout));
             return new Rendezvous(member, served.client(), served::close);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             if (served != null) {
                 served.close();
             }
@@ -372,12 +372,15 @@ public final class Rendezvous implements AutoCloseable {
                             ? HostedStore.serve(host, port, run.contents(), tls, timeout)
                             : connect(member, host, port, run, tls, timeout);
             new WorkerBarrier(hosted.client(), member).pass(serve, limit.atMost(timeout));
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             if (hosted != null) {
                 hosted.close();
             }
             boolean rankZeros = !serve && !member.storeIsHosted();
-            throw rankZeros && e instanceof StoreException lost ? ofRankZero(lost) : e;
+            if (rankZeros && e instanceof StoreException lost) {
+                throw ofRankZero(lost);
+            }
+            throw e;
         }
         return new Rendezvous(member, hosted.client(), hosted::close);
     }

@@ -156,6 +156,9 @@ public final class TcpStoreServer implements AutoCloseable {
                     "Cannot serve a store on %s: %s. Check the process's limit of open files"
                             .formatted(listener, e.getMessage()),
                     e);
+        } catch (RuntimeException | Error e) {
+            ServerLoop.closeQuietly(listener); // for instance if no thread can be started
+            throw e;
         }
     }
 

@@ -236,13 +236,13 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                             .connect());
         }
         Joined joined = known.map(this::join).orElseGet(() -> join(start));
-        Membership member = joined.rendezvous().membership();
-        WorldBuilder world =
-                world(member.rank(), member.worldSize(), withDevices(backends, member.localRank()))
-                        .store(joined.part(), servedByRank0(joined.rendezvous()))
-                        .keys(joined.keys())
-                        .joinTimeout(left(start))
-                        .onClose(joined.rendezvous()::close);
+        WorldBuilder world;
+        try {
+            world = world(joined, backends, left(start));
+        } catch (RuntimeException | Error e) {
+            joined.rendezvous().close();
+            throw e;
+        }
         return new DefaultProcessGroup(
                 minimum.isPresent()
                         ? world.connectGeneration(minimum.getAsInt())
@@ -253,6 +253,16 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     static Duration defaultTimeout(Interop interop, List<Backend> backends) {
         boolean onCpu = backends.stream().anyMatch(each -> each.device().isCpu());
         return interop != Interop.NONE && onCpu ? INTEROP_CPU_TIMEOUT : DEFAULT_TIMEOUT;
+    }
+
+    private WorldBuilder world(Joined joined, List<Backend> backends, Duration left) {
+        Membership member = joined.rendezvous().membership();
+        List<Backend> own = withDevices(backends, member.localRank());
+        return world(member.rank(), member.worldSize(), own)
+                .store(joined.part(), servedByRank0(joined.rendezvous()))
+                .keys(joined.keys())
+                .joinTimeout(left)
+                .onClose(joined.rendezvous()::close);
     }
 
     private WorldBuilder world(int rank, int size, List<Backend> chosen) {

@@ -135,13 +135,14 @@ final class GroupEngines {
         Optional<CallCheck> check = callCheck(own);
         Communicator communicator = communicator(backend, own, origin, deadline, detector);
         Engine engine = engineOrClose(backend, communicator, detector);
+        // Immediately, so that the group closes the engine if a later step fails.
+        entries.add(new Entry(backend, engine));
         engine.observe(world.observation().of(info(backend), backend.worksOnHost()));
         if (world.onFailure() == OnFailure.END_PROCESS) {
             engine.endProcessOnFailure();
         }
         check.ifPresent(engine::checkCalls);
         world.watchdog().add(engine);
-        entries.add(new Entry(backend, engine));
         engine.observers().groupMade(System.nanoTime() - start);
     }
 

@@ -1,6 +1,7 @@
 package org.jccl.internal.group;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -145,20 +146,16 @@ public final class WorldBuilder {
             Optional<Generation> generation) {
         long deadline = System.nanoTime() + time.toNanos();
         FailureContext context = Group.context(name, slots.indexOf(rank), slots);
-        // First, since it may reject a folder, and the others start threads.
-        Observation observation = new Observation("rank-" + rank, listeners, timeout);
-        Watchdog watchdog = new Watchdog("rank-" + rank);
-        Diagnosis diagnosis = new Diagnosis("rank-" + rank, shared, replaced);
-        Runnable all =
-                () ->
-                        Group.runAll(
-                                List.of(
-                                        watchdog::close,
-                                        diagnosis::close,
-                                        observation::close,
-                                        end));
+        List<Runnable> made = new ArrayList<>(List.of(end)); // the last one made comes first
+        Runnable all = () -> Group.runAll(made);
         Group world;
         try {
+            Observation observation = new Observation("rank-" + rank, listeners, timeout);
+            made.add(0, observation::close);
+            Diagnosis diagnosis = new Diagnosis("rank-" + rank, shared, replaced);
+            made.add(0, diagnosis::close);
+            Watchdog watchdog = new Watchdog("rank-" + rank);
+            made.add(0, watchdog::close);
             world =
                     new Group(
                             context,

@@ -27,14 +27,19 @@ public final class Observation implements AutoCloseable {
      * @throws UsageException if this process cannot represent a folder that the environment names
      */
     public Observation(String name, List<Listener> wanted, Duration timeout) {
+        this.timeout = timeout;
         this.records = folder(FlightRecorder.FOLDER_VARIABLE);
         Optional<Path> monitored = folder(Monitor.FOLDER_VARIABLE);
         this.listeners =
                 wanted.isEmpty()
                         ? Optional.empty()
                         : Optional.of(new ListenerThread(name, List.copyOf(wanted)));
-        this.monitor = monitored.map(folder -> new Monitor(folder, name));
-        this.timeout = timeout;
+        try {
+            this.monitor = monitored.map(folder -> new Monitor(folder, name));
+        } catch (RuntimeException | Error e) {
+            listeners.ifPresent(ListenerThread::close);
+            throw e;
+        }
     }
 
     private static Optional<Path> folder(String variable) {

@@ -3,24 +3,34 @@ package org.jccl.internal.group;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jccl.Availability;
 import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.NativeException;
 import org.jccl.Store;
 import org.jccl.StoreException;
+import org.jccl.UsageException;
 import org.jccl.internal.backend.Backend;
 import org.jccl.internal.host.ScriptedCommunicator;
 import org.jccl.internal.host.ScriptedProvider;
 import org.jccl.internal.torch.TorchKeys;
 import org.jccl.spi.BackendProvider;
+import org.jccl.spi.Communicator;
+import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.HashStore;
+import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** A group lets go of everything, whatever of it fails. */
 @Timeout(60)
@@ -37,7 +47,7 @@ class GroupClosingTest {
 
     private RuntimeException createFailure;
 
-    private final BackendProvider provider =
+    private BackendProvider provider =
             new ScriptedProvider(
                     config -> {
                         if (createFailure != null) {
@@ -114,6 +124,77 @@ class GroupClosingTest {
                                             throw new StoreException("the server is gone", null);
                                         }))
                 .hasMessageContaining("no such device");
+        assertNothingIsLeft();
+    }
+
+    /** In a process whose environment names a folder that Java can not represent as a path. */
+    static final class TraceFolder {
+
+        private TraceFolder() {}
+
+        public static void main(String[] arguments) {
+            GroupClosingTest test = new GroupClosingTest();
+            try {
+                test.world(
+                        Interop.NONE,
+                        Optional.empty(),
+                        () -> System.out.println("the rendezvous was closed"));
+            } catch (UsageException e) {
+                System.out.println("refused: " + e.getMessage());
+            }
+            Thread.getAllStackTraces().keySet().stream()
+                    .filter(thread -> thread.getName().endsWith("-rank-" + test.rank))
+                    .forEach(thread -> System.out.println("left: " + thread.getName()));
+        }
+    }
+
+    @Test
+    void aTraceFolderThatIsNoPathLeavesNothingBehind(@TempDir Path directory) throws Exception {
+        String output =
+                ChildJvm.outputInAscii(
+                        directory.resolve("script"),
+                        TraceFolder.class,
+                        Map.of("JCCL_TRACE_DIR", "/nowhere/j\u00f6rg"));
+        assertThat(output)
+                .containsSubsequence("the rendezvous was closed", "refused: ", "JCCL_TRACE_DIR")
+                .doesNotContain("left: ");
+    }
+
+    /** Its name is asked for when its observers are made. */
+    private record Unnamed(BackendProvider named, AtomicBoolean made) implements BackendProvider {
+
+        @Override
+        public String name() {
+            if (made.get()) {
+                throw new IllegalStateException("no observers");
+            }
+            return named.name();
+        }
+
+        @Override
+        public Set<String> deviceTypes() {
+            return named.deviceTypes();
+        }
+
+        @Override
+        public Availability availability() {
+            return named.availability();
+        }
+
+        @Override
+        public Communicator create(CommunicatorConfig config) {
+            Communicator communicator = named.create(config);
+            made.set(true);
+            return communicator;
+        }
+    }
+
+    @Test
+    void anEngineWithoutObserversIsClosed() throws Exception {
+        provider = new Unnamed(provider, new AtomicBoolean());
+        assertThatThrownBy(() -> world(Interop.NONE, Optional.empty(), ended::incrementAndGet))
+                .hasMessageContaining("no observers");
+        assertThat(library.calls()).contains("abort", "close");
         assertNothingIsLeft();
     }
 }

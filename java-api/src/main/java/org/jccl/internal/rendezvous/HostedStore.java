@@ -89,7 +89,7 @@ public final class HostedStore implements AutoCloseable {
             String reachable = bound.isAnyLocalAddress() ? LOOPBACK : bound.getHostAddress();
             TcpStore client = client(reachable, server.port(), tls, timeout);
             return new HostedStore(server, client, server.port());
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             server.close();
             throw e;
         }
@@ -136,7 +136,7 @@ public final class HostedStore implements AutoCloseable {
         try {
             TcpStore client = TcpStore.connect(LOOPBACK, server.port(), timeout, secret);
             return new HostedStore(server, client, server.port());
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             server.close();
             throw e;
         }

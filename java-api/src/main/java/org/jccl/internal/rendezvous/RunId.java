@@ -78,6 +78,9 @@ public record RunId(String text) {
                 if (before.isOver()) {
                     throw e;
                 }
+            } catch (RuntimeException | Error e) {
+                store.close();
+                throw e;
             }
             LockSupport.parkNanos(PAUSE.toNanos());
         }

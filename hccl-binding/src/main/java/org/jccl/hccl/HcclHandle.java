@@ -3,10 +3,10 @@ package org.jccl.hccl;
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
 import java.time.Duration;
-import java.util.concurrent.locks.LockSupport;
 import org.jccl.JcclException;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.CommunicatorHandle;
+import org.jccl.spi.Polling;
 
 /**
  * Lifetime of an {@code HcclComm}. HCCL has no abort: an operation that a device has begun ends
@@ -22,7 +22,7 @@ final class HcclHandle extends CommunicatorHandle {
     /** How long the destruction may take. HCCL asks to try again while a call is inside. */
     private static final Duration DESTROY_TIMEOUT = Duration.ofSeconds(10);
 
-    private static final long RETRY_NANOS = 1_000_000;
+    private static final Duration RETRY = Duration.ofMillis(1);
 
     private final long communicator;
     private final int device;
@@ -152,7 +152,7 @@ final class HcclHandle extends CommunicatorHandle {
         long deadline = System.nanoTime() + DESTROY_TIMEOUT.toNanos();
         int code = Hccl.HcclCommDestroy(communicator);
         while (code == HcclErrors.AGAIN && System.nanoTime() - deadline < 0) {
-            LockSupport.parkNanos(RETRY_NANOS);
+            Polling.sleep(RETRY);
             code = Hccl.HcclCommDestroy(communicator);
         }
         HcclErrors.check(code, "HcclCommDestroy");

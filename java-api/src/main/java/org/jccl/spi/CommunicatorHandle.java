@@ -164,16 +164,28 @@ public abstract class CommunicatorHandle {
 
     /**
      * Lets the calling thread in, also if the handle is not open. Waits for a limited time, because
-     * a thread that is inside may never return.
+     * a thread that is inside may never return. An interrupt does not end the wait; the flag stays
+     * set.
      *
      * @param limit how long to wait
      * @return true if the calling thread is inside and must leave
      */
     protected final boolean tryAcquire(Duration limit) {
+        long end = System.nanoTime() + limit.toNanos();
+        boolean interrupted = false;
         try {
-            return entry.tryLock(limit.toNanos(), TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-            throw new IllegalStateException("this thread must not be interrupted", e);
+            while (!entry.tryLock()) {
+                try {
+                    return entry.tryLock(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+            return true;
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

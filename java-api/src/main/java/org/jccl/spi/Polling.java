@@ -1,5 +1,6 @@
 package org.jccl.spi;
 
+import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -23,8 +24,7 @@ public final class Polling {
     private Polling() {}
 
     /**
-     * Pauses until the next poll. May return early, and does so at once if the thread is
-     * interrupted; the interrupt status stays set.
+     * Pauses until the next poll. An interrupt does not shorten the pause; the flag stays set.
      *
      * @param polls number of earlier pauses in this wait
      * @param spins number of pauses that do not sleep
@@ -33,7 +33,29 @@ public final class Polling {
         if (polls < spins) {
             Thread.onSpinWait();
         } else {
-            LockSupport.parkNanos(sleepNanos(polls - spins));
+            sleep(sleepNanos(polls - spins));
+        }
+    }
+
+    /**
+     * Sleeps. An interrupt does not end the sleep; the flag stays set. Use it instead of {@link
+     * LockSupport#parkNanos}, which returns at once while the flag is set, so that a loop spins.
+     *
+     * @param pause how long; returns at once if it is not positive
+     */
+    public static void sleep(Duration pause) {
+        sleep(pause.toNanos());
+    }
+
+    private static void sleep(long nanos) {
+        long until = System.nanoTime() + nanos;
+        boolean interrupted = false;
+        for (long left = nanos; left > 0; left = until - System.nanoTime()) {
+            LockSupport.parkNanos(left);
+            interrupted |= Thread.interrupted();
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 

@@ -1,7 +1,7 @@
 package org.jccl.store;
 
 import java.time.Duration;
-import java.util.concurrent.locks.LockSupport;
+import org.jccl.spi.Polling;
 
 /** A deadline of a call. Interrupts do not end a wait; the interrupt flag stays set. */
 final class Deadline {
@@ -35,14 +35,7 @@ final class Deadline {
 
     /** Sleeps for a time, but not beyond the deadline. */
     void pause(Duration pause) {
-        long until = System.nanoTime() + Math.min(nanosLeft(), pause.toNanos());
-        boolean interrupted = false;
-        for (long left = until - System.nanoTime(); left > 0; left = until - System.nanoTime()) {
-            LockSupport.parkNanos(left);
-            interrupted |= Thread.interrupted();
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        Duration left = left();
+        Polling.sleep(pause.compareTo(left) < 0 ? pause : left);
     }
 }

@@ -14,9 +14,9 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import javax.net.ssl.SSLException;
+import org.jccl.spi.Polling;
 import org.jccl.store.ServerConnection.Stage;
 
 /** The event loop of a server: one thread that accepts clients and serves their requests. */
@@ -120,7 +120,7 @@ final class ServerLoop implements Runnable {
         } catch (ClosedSelectorException e) {
             throw e;
         } catch (RuntimeException | Error e) {
-            LockSupport.parkNanos(ACCEPT_PAUSE.toNanos()); // it may happen again immediately
+            Polling.sleep(ACCEPT_PAUSE); // it may happen again immediately
             log(System.Logger.Level.ERROR, "continues after a failure", e);
         }
     }

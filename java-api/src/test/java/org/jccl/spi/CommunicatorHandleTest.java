@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.NativeException;
@@ -110,5 +111,30 @@ final class CommunicatorHandleTest {
         handle.failure = new NativeException(FailureContext.NONE, "library", 1, "no");
         assertThat(handle.close()).isFalse();
         assertThat(handle.told).containsExactly("jccl-library-close-world");
+    }
+
+    @Test
+    void anInterruptedThreadIsLetInAndStaysInterrupted() throws Exception {
+        Handle handle = Handle.quick();
+        Thread.currentThread().interrupt();
+        assertThat(handle.tryAcquire(Duration.ZERO)).isTrue();
+        handle.leave();
+        assertThat(handle.tryAcquire(Duration.ofSeconds(60))).isTrue();
+        assertThat(Thread.currentThread().isInterrupted()).isTrue();
+        AtomicBoolean inside = new AtomicBoolean(true);
+        AtomicBoolean flag = new AtomicBoolean();
+        Thread other =
+                new Thread(
+                        () -> {
+                            Thread.currentThread().interrupt();
+                            inside.set(handle.tryAcquire(Duration.ofMillis(1)));
+                            flag.set(Thread.currentThread().isInterrupted());
+                        });
+        other.start();
+        assertThat(Thread.interrupted()).isTrue();
+        other.join();
+        assertThat(inside).isFalse();
+        assertThat(flag).isTrue();
+        handle.leave();
     }
 }

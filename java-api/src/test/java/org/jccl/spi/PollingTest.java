@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -27,5 +28,19 @@ final class PollingTest {
         }
         assertThat(threads.getCurrentThreadCpuTime() - processorTime)
                 .isLessThan(TimeUnit.MILLISECONDS.toNanos(200));
+    }
+
+    @Test
+    void anInterruptShortensNoPause() {
+        long start = System.nanoTime();
+        Thread.currentThread().interrupt();
+        for (long polls = 0; polls < 100; polls++) {
+            Polling.pause(polls, 0);
+        }
+        assertThat(System.nanoTime() - start).isGreaterThanOrEqualTo(100 * Polling.sleepNanos(0));
+        start = System.nanoTime();
+        Polling.sleep(Duration.ofMillis(20));
+        assertThat(System.nanoTime() - start).isGreaterThanOrEqualTo(20_000_000);
+        assertThat(Thread.interrupted()).as("flag").isTrue();
     }
 }

@@ -6,12 +6,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
-import java.util.concurrent.locks.LockSupport;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.StoreException;
 import org.jccl.internal.rendezvous.HostedStore;
 import org.jccl.internal.rendezvous.TimeLimit;
+import org.jccl.spi.Polling;
 import org.jccl.spi.WaitLog;
 import org.jccl.store.ReplicatedStore;
 import org.jccl.store.StoreServer;
@@ -95,7 +95,7 @@ final class StoreServers implements AutoCloseable {
                         if (list.isPresent()) {
                             return checked(StoreServer.parse(list.get()));
                         }
-                        LockSupport.parkNanos(PAUSE.toNanos());
+                        Polling.sleep(PAUSE);
                     }
                     throw new BootstrapException(
                             FailureContext.NONE,

@@ -3,7 +3,6 @@ package org.jccl.nccl;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 import org.jccl.BootstrapException;
@@ -101,7 +100,7 @@ final class NcclConnector {
         }
         if (connector.config.rank() == 0) {
             // It may serve the store, in which the others must find the reason before it ends.
-            LockSupport.parkNanos(2 * ASK_NANOS);
+            Polling.sleep(Duration.ofNanos(2 * ASK_NANOS));
         }
         return rejection.get();
     }

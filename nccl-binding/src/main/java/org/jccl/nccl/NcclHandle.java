@@ -1,7 +1,6 @@
 package org.jccl.nccl;
 
 import java.time.Duration;
-import java.util.concurrent.locks.LockSupport;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
@@ -36,7 +35,7 @@ final class NcclHandle extends CommunicatorHandle {
     private static final int SPINS = 1000;
 
     /** For an end that may take as long as the process. */
-    private static final long SLOW_POLL_NANOS = 1_000_000;
+    private static final Duration SLOW_POLL = Duration.ofMillis(1);
 
     private final long communicator;
     private final NcclConfig config;
@@ -269,7 +268,7 @@ final class NcclHandle extends CommunicatorHandle {
         int code = NcclNative.commFinalize(communicator);
         // Has no deadline, since an abort of what is being finalised may free it under a graph.
         while (code == NcclNative.IN_PROGRESS) {
-            LockSupport.parkNanos(SLOW_POLL_NANOS);
+            Polling.sleep(SLOW_POLL);
             code = state();
         }
         if (code != NcclNative.SUCCESS) {

@@ -5,7 +5,6 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.locks.LockSupport;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
@@ -14,6 +13,7 @@ import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
+import org.jccl.spi.Polling;
 
 /**
  * The unique ids with which the ranks of a communicator find each other, shared through the store.
@@ -164,7 +164,7 @@ final class NcclIds {
     /** Waits a moment for a key, or for another value of it. */
     private static void awaitKey(Store store, String key) {
         if (store.check(List.of(key))) {
-            LockSupport.parkNanos(LOOK_FOR_ID.toNanos());
+            Polling.sleep(LOOK_FOR_ID);
             return;
         }
         try {

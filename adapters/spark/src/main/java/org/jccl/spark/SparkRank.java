@@ -9,7 +9,6 @@ import java.util.Deque;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.apache.spark.BarrierTaskContext;
 import org.apache.spark.util.TaskCompletionListener;
@@ -24,6 +23,7 @@ import org.jccl.UsageException;
 import org.jccl.bootstrap.Rendezvous;
 import org.jccl.spi.BackendProvider.Broadcast;
 import org.jccl.spi.BackendProvider.World;
+import org.jccl.spi.Polling;
 
 /**
  * A task of a barrier stage as a rank. It ends with the task: its groups are closed, or aborted if
@@ -282,7 +282,7 @@ public final class SparkRank {
     private void awaitKill() {
         long end = System.nanoTime() + KILL_NOTICE_TIMEOUT.toNanos();
         while (!context.isInterrupted() && System.nanoTime() < end) {
-            LockSupport.parkNanos(KILL_POLL.toNanos());
+            Polling.sleep(KILL_POLL);
         }
     }
 

@@ -8,7 +8,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.concurrent.locks.LockSupport;
 import org.jccl.BackendOptions;
 import org.jccl.Device;
 import org.jccl.FailureContext;
@@ -34,6 +33,7 @@ import org.jccl.internal.observe.Listener;
 import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.Descriptors;
 import org.jccl.spi.Durations;
+import org.jccl.spi.Polling;
 import org.jccl.store.PrefixStore;
 import org.jccl.store.TcpStore;
 
@@ -331,7 +331,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                                     + e.reason(),
                             e);
                 }
-                LockSupport.parkNanos(RETRY_PAUSE.toNanos());
+                Polling.sleep(RETRY_PAUSE);
             } catch (RuntimeException | Error e) {
                 rendezvous.close();
                 throw e;

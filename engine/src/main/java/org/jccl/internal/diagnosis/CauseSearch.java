@@ -1,15 +1,16 @@
 package org.jccl.internal.diagnosis;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import java.util.function.LongFunction;
 import org.jccl.JcclException;
 import org.jccl.MismatchException;
 import org.jccl.PeerLostException;
 import org.jccl.internal.operation.StuckOperation;
+import org.jccl.spi.Polling;
 
 /**
  * Searches the store for the cause of a failure that the library reported: another rank's different
@@ -23,7 +24,7 @@ final class CauseSearch {
     /** Until the watchdogs of ranks that have noticed nothing have looked at what is stuck. */
     private static final int MISMATCH_TRIES = 75;
 
-    private static final long PAUSE_NANOS = 20_000_000;
+    private static final Duration PAUSE = Duration.ofMillis(20);
 
     private final DiagnosisStore store;
     private final int rank;
@@ -71,7 +72,7 @@ final class CauseSearch {
                 }
             }
             if (found.isEmpty()) {
-                LockSupport.parkNanos(PAUSE_NANOS);
+                Polling.sleep(PAUSE);
             }
         }
         found.ifPresent(cause -> cause.addSuppressed(seen));
@@ -115,7 +116,7 @@ final class CauseSearch {
                 }
             }
             // The last rank of the chain may still be about to report why it failed.
-            LockSupport.parkNanos(PAUSE_NANOS);
+            Polling.sleep(PAUSE);
         }
         cause.ifPresent(found -> found.addSuppressed(lost));
         return cause.orElse(lost);

@@ -1,8 +1,8 @@
 package org.jccl.internal.engine;
 
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
+import java.time.Duration;
 import org.jccl.FailureContext;
+import org.jccl.spi.Polling;
 
 /**
  * Looks after works that have a future and that nothing but asking can complete, since neither a
@@ -12,7 +12,7 @@ import org.jccl.FailureContext;
 public final class FutureThread {
 
     private static final System.Logger LOGGER = System.getLogger("org.jccl");
-    private static final long PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(100);
+    private static final Duration PAUSE = Duration.ofNanos(100_000);
 
     private final FailureContext context;
     private final Runnable prepare;
@@ -53,7 +53,7 @@ public final class FutureThread {
             prepare.run();
             while (isNeeded()) {
                 completePassed.run();
-                LockSupport.parkNanos(PAUSE_NANOS);
+                Polling.sleep(PAUSE);
             }
         } catch (RuntimeException | Error e) {
             late(e);

@@ -8,7 +8,6 @@ import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
@@ -20,6 +19,7 @@ import org.jccl.spi.Arrivals;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Durations;
 import org.jccl.spi.LocalHost;
+import org.jccl.spi.Polling;
 import org.jccl.spi.SilentStore;
 import org.jccl.spi.WaitLog;
 import org.jccl.store.PrefixStore;
@@ -233,7 +233,7 @@ public final class WorldAgreement {
             if (deadline - System.nanoTime() <= 0) {
                 throw missing(null);
             }
-            LockSupport.parkNanos(pause.toNanos());
+            Polling.sleep(pause);
             Duration longer = pause.multipliedBy(2);
             pause = longer.compareTo(LONGEST_POLL) > 0 ? LONGEST_POLL : longer;
         }

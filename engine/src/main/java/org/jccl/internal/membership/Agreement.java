@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
@@ -20,6 +19,7 @@ import org.jccl.internal.rendezvous.TimeLimit;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Durations;
+import org.jccl.spi.Polling;
 
 /**
  * Makes generations of a group: runs the {@linkplain Candidate agreement} of this rank, and forms
@@ -138,7 +138,7 @@ public final class Agreement<G> {
             requireHope();
             requireTime(end, timeout);
             // What fails at once, for instance for want of descriptors, must not be tried at once.
-            failure.ifPresent(last -> LockSupport.parkNanos(WAIT.toNanos()));
+            failure.ifPresent(last -> Polling.sleep(WAIT));
         }
     }
 
@@ -176,7 +176,7 @@ public final class Agreement<G> {
         while (candidate.state() != State.MADE && candidate.attempt() == attempt) {
             candidate.step(keys, others.isOver());
             if (candidate.state() == State.AWAITING || candidate.state() == State.OUTSIDE) {
-                LockSupport.parkNanos(POLL.toNanos());
+                Polling.sleep(POLL);
             }
         }
         if (candidate.state() != State.MADE) {

@@ -1,10 +1,10 @@
 package org.jccl.internal.memory;
 
 import java.time.Duration;
-import java.util.concurrent.locks.LockSupport;
 import org.jccl.Device;
 import org.jccl.JcclException;
 import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.Polling;
 
 /** Memory of one device, freed by its {@link Reaper}. Safe for use by several threads. */
 public final class DeviceMemory {
@@ -13,7 +13,7 @@ public final class DeviceMemory {
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
     /** Operations' ends are seen by the watchdog, a tenth of a second apart. */
-    private static final long PAUSE_NANOS = 10_000_000;
+    private static final Duration PAUSE = Duration.ofMillis(10);
 
     private final DeviceRuntime runtime;
     private final Device device;
@@ -46,7 +46,7 @@ public final class DeviceMemory {
             try {
                 return runtime.allocate(bytes);
             } catch (OutOfMemoryError e) {
-                LockSupport.parkNanos(PAUSE_NANOS);
+                Polling.sleep(PAUSE);
             }
         }
         Reaper.of(device).await(PATIENCE);

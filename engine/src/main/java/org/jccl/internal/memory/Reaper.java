@@ -64,19 +64,29 @@ public final class Reaper {
     }
 
     /**
-     * Waits until what was given before is freed.
+     * Waits until what was given before is freed. An interrupt does not end the wait; the flag
+     * stays set.
      *
      * @param timeout how long at most
-     * @return false when that was not enough, or the thread was interrupted, which it still is then
+     * @return false when that was not enough
      */
     public boolean await(Duration timeout) {
         CountDownLatch done = new CountDownLatch(1);
         thread.execute(done::countDown);
+        long end = System.nanoTime() + timeout.toNanos();
+        boolean interrupted = false;
         try {
-            return done.await(timeout.toNanos(), TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return false;
+            while (true) {
+                try {
+                    return done.await(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 }

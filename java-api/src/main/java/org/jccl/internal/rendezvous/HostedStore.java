@@ -12,12 +12,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.locks.LockSupport;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.StoreException;
 import org.jccl.TlsCredentials;
 import org.jccl.spi.Durations;
+import org.jccl.spi.Polling;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
 
@@ -217,7 +217,7 @@ public final class HostedStore implements AutoCloseable {
                                     host,
                                     Durations.text(timeout));
                 }
-                LockSupport.parkNanos(limit.atMost(ASK_AGAIN).toNanos());
+                Polling.sleep(limit.atMost(ASK_AGAIN));
             }
         }
     }

@@ -4,12 +4,12 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.locks.LockSupport;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.TlsCredentials;
+import org.jccl.spi.Polling;
 
 /**
  * The id of the run of a launcher. It distinguishes the ranks of two jobs that were given the same
@@ -82,7 +82,7 @@ public record RunId(String text) {
                 store.close();
                 throw e;
             }
-            LockSupport.parkNanos(PAUSE.toNanos());
+            Polling.sleep(PAUSE);
         }
     }
 

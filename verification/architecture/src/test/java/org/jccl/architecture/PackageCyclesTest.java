@@ -12,6 +12,7 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
 /** The packages of all published modules. */
@@ -57,5 +58,26 @@ class PackageCyclesTest {
                         .as("the engine's");
         assertThat(ALL).filteredOn(engine).isNotEmpty();
         noClasses().that(not(engine)).should().dependOnClassesThat(engine).check(ALL);
+    }
+
+    /**
+     * A loop around {@code parkNanos} spins while the thread's interrupt flag is set. The
+     * exceptions clear the flag, or end at an interrupt.
+     */
+    @Test
+    void waitsSleepAlsoInInterruptedThreads() {
+        noClasses()
+                .that()
+                .doNotHaveFullyQualifiedName("org.jccl.spi.Polling")
+                .and()
+                .doNotHaveFullyQualifiedName("org.jccl.internal.observe.ListenerThread")
+                .and()
+                .doNotHaveFullyQualifiedName("org.jccl.ranktable.RankTable")
+                .and()
+                .doNotHaveFullyQualifiedName("org.jccl.sccl.QueuedCommunicator")
+                .should()
+                .callMethod(LockSupport.class, "parkNanos", long.class)
+                .because("org.jccl.spi.Polling.sleep sleeps in any case")
+                .check(ALL);
     }
 }

@@ -22,6 +22,11 @@ struct Call {
     cudaStream_t stream;
 };
 
+bool isType(int type) {
+    constexpr int sinceFloat8 = 22400;
+    return type >= 0 && type < (vendor().version < sinceFloat8 ? static_cast<int>(ncclFloat8e4m3) : static_cast<int>(ncclNumTypes));
+}
+
 bool hasRoot(Kind kind) { return kind == Kind::Reduce || kind == Kind::Broadcast || kind >= Kind::Gather; }
 
 bool usesSend(Kind kind, bool root) {
@@ -71,7 +76,7 @@ ncclResult_t enqueue(const Call& call) {
         return fail(ncclInvalidUsage, "communicator is revoked or finalized");
     if (hasRoot(call.kind) && (call.root < 0 || call.root >= communicator->size))
         return fail(ncclInvalidArgument, "invalid root or peer");
-    if (call.type < 0 || call.type >= ncclNumTypes) return fail(ncclInvalidArgument, "invalid type");
+    if (!isType(call.type)) return fail(ncclInvalidArgument, "invalid type");
     Reduction reduction;
     ncclResult_t read = readReduction(*communicator, call, &reduction);
     if (read != ncclSuccess) return read;
@@ -153,7 +158,7 @@ MOCK_API ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, nc
     ncclResult_t ready = ensureReady(communicator, "ncclRedOpCreatePreMulSum");
     if (ready != ncclSuccess) return ready;
     bool device = residence == ncclScalarDevice;
-    if (op == nullptr || scalar == nullptr || static_cast<int>(type) < 0 || static_cast<int>(type) >= ncclNumTypes ||
+    if (op == nullptr || scalar == nullptr || !isType(static_cast<int>(type)) ||
         (!device && residence != ncclScalarHostImmediate)) {
         return fail(ncclInvalidArgument, "ncclRedOpCreatePreMulSum : invalid argument");
     }

@@ -16,6 +16,8 @@ final class NcclCalls implements AutoCloseable {
     /** Receives the operation of PREMUL_SUM. */
     private final Cell premul = new Cell();
 
+    private final boolean float8 = NcclLibraries.get().hasFloat8();
+
     /** Open groups; only the end of the outermost one enqueues anything. */
     private int groups;
 
@@ -46,13 +48,17 @@ final class NcclCalls implements AutoCloseable {
         }
     }
 
+    private int type(DataType type) {
+        return NcclTypes.type(type, float8);
+    }
+
     void broadcast(long input, long output, long count, DataType type, int root, long on) {
         check(
                 NcclNative.broadcast(
                         input,
                         output,
                         NcclTypes.count(type, count),
-                        NcclTypes.type(type),
+                        type(type),
                         root,
                         communicator,
                         on),
@@ -68,7 +74,7 @@ final class NcclCalls implements AutoCloseable {
                 NcclNative.premulSumCreate(
                         premul.address(),
                         NcclTypes.scalarBits(op.factor(), type),
-                        NcclTypes.type(type),
+                        type(type),
                         communicator),
                 "ncclRedOpCreatePreMulSum");
         return (int) premul.get();
@@ -83,8 +89,7 @@ final class NcclCalls implements AutoCloseable {
 
     void allReduce(long input, long output, long count, DataType type, int operation, long on) {
         check(
-                NcclNative.allReduce(
-                        input, output, count, NcclTypes.type(type), operation, communicator, on),
+                NcclNative.allReduce(input, output, count, type(type), operation, communicator, on),
                 "ncclAllReduce");
     }
 
@@ -92,33 +97,21 @@ final class NcclCalls implements AutoCloseable {
             long input, long output, long count, DataType type, int operation, int root, long on) {
         check(
                 NcclNative.reduce(
-                        input,
-                        output,
-                        count,
-                        NcclTypes.type(type),
-                        operation,
-                        root,
-                        communicator,
-                        on),
+                        input, output, count, type(type), operation, root, communicator, on),
                 "ncclReduce");
     }
 
     void reduceScatter(long input, long output, long count, DataType type, int operation, long on) {
         check(
                 NcclNative.reduceScatter(
-                        input, output, count, NcclTypes.type(type), operation, communicator, on),
+                        input, output, count, type(type), operation, communicator, on),
                 "ncclReduceScatter");
     }
 
     void allGather(long input, long output, long count, DataType type, long on) {
         check(
                 NcclNative.allGather(
-                        input,
-                        output,
-                        NcclTypes.count(type, count),
-                        NcclTypes.type(type),
-                        communicator,
-                        on),
+                        input, output, NcclTypes.count(type, count), type(type), communicator, on),
                 "ncclAllGather");
     }
 
@@ -129,7 +122,7 @@ final class NcclCalls implements AutoCloseable {
                         input,
                         output,
                         NcclTypes.count(type, count),
-                        NcclTypes.type(type),
+                        type(type),
                         root,
                         communicator,
                         on),
@@ -143,7 +136,7 @@ final class NcclCalls implements AutoCloseable {
                         input,
                         output,
                         NcclTypes.count(type, count),
-                        NcclTypes.type(type),
+                        type(type),
                         root,
                         communicator,
                         on),
@@ -154,12 +147,7 @@ final class NcclCalls implements AutoCloseable {
     void allToAll(long input, long output, long count, DataType type, long on) {
         check(
                 NcclNative.allToAll(
-                        input,
-                        output,
-                        NcclTypes.count(type, count),
-                        NcclTypes.type(type),
-                        communicator,
-                        on),
+                        input, output, NcclTypes.count(type, count), type(type), communicator, on),
                 "ncclAlltoAll");
     }
 
@@ -182,12 +170,7 @@ final class NcclCalls implements AutoCloseable {
     void send(long address, long count, DataType type, int peer, long on) {
         check(
                 NcclNative.send(
-                        address,
-                        NcclTypes.count(type, count),
-                        NcclTypes.type(type),
-                        peer,
-                        communicator,
-                        on),
+                        address, NcclTypes.count(type, count), type(type), peer, communicator, on),
                 "ncclSend");
     }
 
@@ -195,12 +178,7 @@ final class NcclCalls implements AutoCloseable {
     void receive(long address, long count, DataType type, int peer, long on) {
         check(
                 NcclNative.recv(
-                        address,
-                        NcclTypes.count(type, count),
-                        NcclTypes.type(type),
-                        peer,
-                        communicator,
-                        on),
+                        address, NcclTypes.count(type, count), type(type), peer, communicator, on),
                 "ncclRecv");
     }
 

@@ -354,6 +354,9 @@ final class NcclConnector {
     }
 
     private boolean supportsFloat8() {
+        if (!NcclLibraries.get().hasFloat8()) {
+            return false;
+        }
         long major =
                 CudaErrors.value(
                         NcclNative.cudaComputeCapabilityMajor(config.device().index()),

@@ -24,6 +24,9 @@ final class NcclLibraries {
     /** As CUDA codes it: what drivers from 525 on support. */
     private static final int OLDEST_DRIVER = 12000;
 
+    /** As NCCL codes it: the first one with the types of float8. */
+    private static final int FLOAT8_VERSION = 22400;
+
     private static final Set<String> PLATFORMS = Set.of("linux-x86_64", "linux-arm64");
 
     private static NcclLibraries loaded;
@@ -53,6 +56,11 @@ final class NcclLibraries {
     /** As NCCL codes it, for instance 22809 for 2.28.9. */
     int version() {
         return version;
+    }
+
+    /** Whether the library has the types of float8. */
+    boolean hasFloat8() {
+        return version >= FLOAT8_VERSION;
     }
 
     int deviceCount() {

@@ -20,7 +20,8 @@ import org.jccl.UsageException;
  * @param maxCtas most blocks of the device a collective may take, not below {@code minCtas}
  * @param cgaClusterSize blocks that share an SM cluster, 0 to 8
  * @param networkName name of the network plugin, for instance {@code Socket} or {@code IB}
- * @param trafficClass class that the network gives the traffic; its meaning is the network's
+ * @param trafficClass class that the network gives the traffic; its meaning is the network's. Needs
+ *     NCCL 2.26 or later; forming a group with an older one throws a {@link UsageException}
  * @param splitShare whether groups that are split off share the resources of the group they come
  *     from; such groups must then not be used at the same time
  */

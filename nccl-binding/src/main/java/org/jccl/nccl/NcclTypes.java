@@ -20,10 +20,15 @@ final class NcclTypes {
     private NcclTypes() {}
 
     /**
-     * The type to move or reduce elements as, by the number in NCCL's header; int16, which NCCL
-     * lacks, moves as pairs of bytes.
+     * The type to move or reduce elements as, by the number in NCCL's header. What NCCL lacks moves
+     * as bytes: int16 as pairs of them.
+     *
+     * @param float8 whether the library has the float8 types
      */
-    static int type(DataType type) {
+    static int type(DataType type, boolean float8) {
+        if (type.isFloat8() && !float8) {
+            return type(DataType.UINT8, false);
+        }
         return switch (type) {
             case INT8 -> 0;
             case UINT8, BOOL, INT16 -> 1;
@@ -43,7 +48,11 @@ final class NcclTypes {
         return type == DataType.INT16 ? 2 * count : count;
     }
 
-    /** Whether NCCL reduces a type with an operation on devices that may lack float8 arithmetic. */
+    /**
+     * Whether NCCL reduces a type with an operation.
+     *
+     * @param float8 whether library and devices have arithmetic of float8
+     */
     static boolean reduces(ReduceOp op, DataType type, boolean float8) {
         if (type == DataType.INT16 || type.isFloat8() && !float8) {
             return false;

@@ -17,6 +17,7 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.store.HashStore;
 import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What is particular to NCCL; the rest is in the conformance suite. */
@@ -82,6 +83,42 @@ final class CollectivesTest {
                 .noneMatch(line -> line.contains("refused"));
         String ampere = ChildJvm.outputOf(Float8.class, Map.of("MOCK_COMPUTE_CAPABILITY", "89"));
         assertThat(ampere.lines()).hasSize(12).allMatch(line -> line.endsWith("refused"));
+    }
+
+    /** Types 10 and 11 came with 2.24. */
+    @Test
+    @Tag("mocked-nccl")
+    void float8MovesOnALibraryThatLacksIt() throws Exception {
+        String output =
+                ChildJvm.outputOf(
+                        Float8.class,
+                        Map.of("MOCK_NCCL_VERSION", "22304", "MOCK_COMPUTE_CAPABILITY", "90"));
+        assertThat(output.lines()).hasSize(12).allMatch(line -> line.endsWith("refused"));
+    }
+
+    /** A world with a traffic class. */
+    static final class TrafficClass {
+
+        private TrafficClass() {}
+
+        public static void main(String[] arguments) {
+            NcclOptions options = NcclOptions.defaults().withTrafficClass(1);
+            try (ProcessGroup group = new NcclBackend(options).alone()) {
+                System.out.println("made " + group.size());
+            } catch (UsageException e) {
+                System.out.println("refused: " + e.getMessage());
+            }
+        }
+    }
+
+    /** The field of the configuration came with 2.26; older libraries do not read it. */
+    @Test
+    @Tag("mocked-nccl")
+    void aTrafficClassIsRefusedWhereTheLibraryIgnoresIt() throws Exception {
+        assertThat(ChildJvm.outputOf(TrafficClass.class, Map.of("MOCK_NCCL_VERSION", "22506")))
+                .contains("refused: ", "trafficClass needs NCCL 2.26 or later", "2.25.6");
+        assertThat(ChildJvm.outputOf(TrafficClass.class, Map.of("MOCK_NCCL_VERSION", "22602")))
+                .contains("made 1");
     }
 
     @Test

@@ -67,7 +67,7 @@ final class NcclTypesTest {
 
     @Test
     void int16MovesAsPairsOfBytes() {
-        assertThat(NcclTypes.type(DataType.INT16)).isEqualTo(nccl.ncclUint8);
+        assertThat(NcclTypes.type(DataType.INT16, true)).isEqualTo(nccl.ncclUint8);
         assertThat(NcclTypes.count(DataType.INT16, 5)).isEqualTo(10);
         assertThat(NcclTypes.count(DataType.FLOAT16, 5)).isEqualTo(5);
     }

@@ -43,7 +43,10 @@ public final class CallCheck {
     private final int size;
     private final Duration timeout;
 
-    /** The thread whose call is compared, or null. Others have no order with it. */
+    /**
+     * The thread whose call is compared, or has been and has no place in the order yet; or null.
+     * Other threads have no order with it.
+     */
     private final AtomicReference<Thread> caller = new AtomicReference<>();
 
     // Only the caller uses these.
@@ -66,7 +69,8 @@ public final class CallCheck {
     }
 
     /**
-     * Waits until all ranks have come to the calls of the same number, and compares them.
+     * Waits until all ranks have come to the calls of the same number, and compares them. If this
+     * returns, calls of other threads are rejected until {@link #ordered}.
      *
      * @param collectives that are issued together, at least one
      * @param requireUsable throws when the group is closed or has failed meanwhile
@@ -86,9 +90,15 @@ public final class CallCheck {
         }
         try {
             compareAlone(collectives, requireUsable);
-        } finally {
-            caller.set(null);
+        } catch (RuntimeException | Error e) {
+            ordered();
+            throw e;
         }
+    }
+
+    /** The calls that were compared last have their place in the order, or will not be made. */
+    public void ordered() {
+        caller.set(null);
     }
 
     private void compareAlone(List<Operation> collectives, Runnable requireUsable) {

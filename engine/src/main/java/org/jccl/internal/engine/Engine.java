@@ -115,22 +115,43 @@ public abstract class Engine {
      * operation's memory go if it throws.
      */
     protected final void admit(Operation operation) {
-        requireKnown(operation);
-        if (calls != null && operation.kind.isCollective() && !operation.compared) {
-            compare(List.of(operation));
-        }
+        endOrder(beginOrder(operation));
     }
 
     /** The same for operations that are issued together. */
     protected final void admit(List<Operation> operations) {
+        endOrder(beginOrder(operations));
+    }
+
+    /**
+     * Does what {@link #admit(Operation)} does, for an engine that fixes the order of calls later.
+     *
+     * @return whether the call was compared: calls of other threads are rejected until {@link
+     *     #endOrder}, which may be called when this call has its place in the order
+     */
+    protected final boolean beginOrder(Operation operation) {
+        requireKnown(operation);
+        return calls != null
+                && operation.kind.isCollective()
+                && !operation.compared
+                && compare(List.of(operation));
+    }
+
+    /** The same for operations that are issued together. */
+    protected final boolean beginOrder(List<Operation> operations) {
         try {
             operations.forEach(this::requireKnown);
-            if (calls != null) {
-                compare(operations);
-            }
+            return calls != null && compare(operations);
         } catch (JcclException e) {
             operations.forEach(Operation::releaseMemory);
             throw e;
+        }
+    }
+
+    /** Ends what {@link #beginOrder} has begun. */
+    protected final void endOrder(boolean compared) {
+        if (compared) {
+            calls.ordered();
         }
     }
 
@@ -148,16 +169,21 @@ public abstract class Engine {
      */
     public abstract int run(Operation operation);
 
-    /** A call that differs, or that other ranks do not make, fails the group. */
-    private void compare(List<Operation> operations) {
+    /**
+     * A call that differs, or that other ranks do not make, fails the group.
+     *
+     * @return whether there is a collective
+     */
+    private boolean compare(List<Operation> operations) {
         List<Operation> collectives =
                 operations.stream().filter(each -> each.kind.isCollective()).toList();
         if (collectives.isEmpty()) {
-            return;
+            return false;
         }
         try {
             calls.compare(collectives, this::requireUsable);
             collectives.forEach(each -> each.compared = true);
+            return true;
         } catch (JcclException e) {
             JcclException cause = e.at(contextOf(collectives.get(0)));
             operations.forEach(Operation::releaseMemory);

@@ -59,16 +59,20 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
 
     @Override
     public Work submit(Operation operation) {
-        admit(operation);
-        requireUsable(operation);
-        HostWork work = (HostWork) operation;
-        location.orderAfterCaller(work, context);
-        if (work.kind.isCollective()) {
-            enqueue(work);
-        } else {
-            startMessage(work);
+        boolean compared = beginOrder(operation);
+        try {
+            requireUsable(operation);
+            HostWork work = (HostWork) operation;
+            location.orderAfterCaller(work, context);
+            if (work.kind.isCollective()) {
+                enqueue(work);
+            } else {
+                startMessage(work);
+            }
+            return work;
+        } finally {
+            endOrder(compared);
         }
-        return work;
     }
 
     @Override
@@ -78,10 +82,10 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
 
     @Override
     public List<Work> submitBatch(List<Operation> operations) {
-        admit(operations);
-        requireUsable(operations);
+        boolean compared = beginOrder(operations);
         List<Work> works = new ArrayList<>(operations.size());
         try {
+            requireUsable(operations);
             for (Operation operation : operations) {
                 works.add(submit(operation));
             }
@@ -90,6 +94,8 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
             // What was not issued would hold its tensors for ever.
             operations.subList(works.size(), operations.size()).forEach(Operation::releaseMemory);
             throw e;
+        } finally {
+            endOrder(compared);
         }
     }
 
@@ -235,12 +241,13 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
         if (VirtualThreads.isCurrent()) {
             return runElsewhere(operation);
         }
-        admit(operation);
-        requireUsable(operation);
-        location.orderAfterCaller(operation, context);
+        boolean compared = beginOrder(operation);
         boolean collective = operation.kind.isCollective();
-        long began = running.beginWait(operation);
+        long began = 0;
         try {
+            requireUsable(operation);
+            location.orderAfterCaller(operation, context);
+            began = running.beginWait(operation);
             if (collective) {
                 beginCollective(operation);
             } else {
@@ -249,6 +256,8 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
         } catch (RuntimeException | Error e) {
             endWait(operation, began);
             throw e;
+        } finally {
+            endOrder(compared);
         }
         JcclException cause = null;
         try {

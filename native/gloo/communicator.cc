@@ -116,12 +116,20 @@ int Communicator::fail(const std::exception_ptr& cause) noexcept {
   if (status != kInvalid && status_ == kOk && mesh_ != nullptr) {
     const std::string other = mesh_->otherOperation();
     const bool named = lostRank >= 0;
+    std::string lost;
     if (status == kPeerLost && !named && other.empty()) {
-      lostRank = mesh_->lostRank();
+      lostRank = mesh_->lostBy(cause);
+      if (lostRank >= 0) {
+        lost = "rank " + std::to_string(lostRank) + ": " + text;
+      } else {
+        lostRank = mesh_->lostRank();
+      }
     }
     // Transfers that were given up may never be completed, and would block the streams they belong to.
     mesh_->fail(cause, lostRank);
-    const std::string lost = mesh_->lostPeer();
+    if (lost.empty()) {
+      lost = mesh_->lostPeer();
+    }
     if (aborted_) {
       status = kAborted;
       text = "the communicator was aborted";

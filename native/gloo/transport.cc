@@ -240,6 +240,11 @@ void Peer::changeState(state next) noexcept {
   tcp::Pair::changeState(next);
 }
 
+bool Peer::endedWith(const std::exception_ptr& cause) {
+  std::lock_guard<std::mutex> lock(m_);  // whoever ends the connection holds it until the connection has its exception
+  return ex_ == cause && !givenUp_;
+}
+
 void Peer::wake(const std::exception_ptr& cause) {
   std::lock_guard<std::mutex> lock(m_);
   wakeLocked(cause);
@@ -359,6 +364,15 @@ void Mesh::wakeReceiversIfAlone() {
   if (open_ == 0) {
     wakeReceiversFromAny(std::make_exception_ptr(::gloo::IoException("all peers have closed their connections")));
   }
+}
+
+int Mesh::lostBy(const std::exception_ptr& cause) {
+  for (int i = 0; i < size; i++) {
+    if (peer(i) != nullptr && peer(i)->endedWith(cause)) {
+      return i;
+    }
+  }
+  return -1;
 }
 
 std::string Mesh::lostPeer() {

@@ -98,6 +98,9 @@ class Peer : public tcp::Pair {
   bool readUntil(Clock::time_point time);
   void endReading();
 
+  // Whether the connection ended by itself, and that is what the exception reports.
+  bool endedWith(const std::exception_ptr& cause);
+
   // Wakes what waits for this peer.
   void wake(const std::exception_ptr& cause);
   // Wakes what waits for this peer and closes the connection.
@@ -154,6 +157,9 @@ class Mesh : public tcp::Context {
   // Who receives from any rank is in no queue of a pair. Called whenever a connection ends, and when one begins to receive.
   void wakeReceiversIfAlone();
 
+  // The rank whose connection ended an operation with an exception, or -1. Before it, others may have closed theirs that have
+  // nothing to do with the operation.
+  int lostBy(const std::exception_ptr& cause);
   // The first of gloo's connections that failed by itself: "rank 3: Connection closed by peer", or empty.
   std::string lostPeer();
   // Its rank, or -1.

@@ -370,17 +370,24 @@ class TorchFailureTest {
         }
     }
 
-    /** A rank of PyTorch that waits, sends its number, and ends. */
+    /**
+     * A rank of PyTorch that waits, sends its number, and ends. It must not end before the other
+     * one has joined: a rank of PyTorch that is about to connect fails if a connection ends
+     * meanwhile.
+     */
     private static Process gathering(String store, int rank, int seconds) throws Exception {
         String program =
                 """
                 import os, time, torch, torch.distributed as dist
                 dist.init_process_group("gloo", init_method="%s", rank=%d, world_size=3)
+                store = dist.distributed_c10d._get_default_store()
+                store.set("joined/%d", "")
+                store.wait(["joined/1", "joined/2"])
                 time.sleep(%d)
                 dist.gather(torch.full([1], %d.), None, 0)
                 os._exit(0)
                 """
-                        .formatted(store, rank, seconds, rank);
+                        .formatted(store, rank, rank, seconds, rank);
         return new ProcessBuilder(TorchPython.require(), "-W", "ignore", "-c", program)
                 .inheritIO()
                 .start();

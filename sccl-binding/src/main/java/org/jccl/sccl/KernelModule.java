@@ -69,8 +69,7 @@ final class KernelModule {
                     call
                             + " gave nothing for "
                             + this
-                            + "; name another file in TPUKERNEL_FIRMWARE_PATH, or leave it empty to"
-                            + " do without streams");
+                            + "; name the file of kernels of this chip in TPUKERNEL_FIRMWARE_PATH");
         }
         return module;
     }

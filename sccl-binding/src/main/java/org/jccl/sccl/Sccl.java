@@ -12,8 +12,6 @@ final class Sccl {
 
     static native long scclPhysToVirt(long handle, long address);
 
-    static native long scclCreateHandle(int device);
-
     static native int scclGetUniqueId(long handle, long id);
 
     static native int scclCommInitRank(

@@ -84,10 +84,7 @@ final class ScclConnector {
         TpuRuntime runtime = libraries.runtime();
         runtime.setDevice(device);
         ScclCalls calls = new ScclCalls(communicator, config.size(), libraries.hasMessages());
-        ScclCommunicator direct = new ScclCommunicator(calls, runtime, config, chips);
-        return runtime.queue(device, 0) instanceof ThreadQueue thread
-                ? new QueuedCommunicator(direct, thread)
-                : direct;
+        return new ScclCommunicator(calls, runtime, config, chips);
     }
 
     private static String idKey() {
@@ -122,17 +119,6 @@ final class ScclConnector {
         TpuRuntime runtime = libraries.runtime();
         runtime.setDevice(device);
         TpuQueue queue = runtime.queue(device, 0);
-        if (queue instanceof ThreadQueue thread) {
-            byte[][] id = new byte[1][];
-            long position =
-                    thread.submit(
-                            () -> {
-                                setUpLinks(chips, queue.handle());
-                                id[0] = createId(queue.handle());
-                            });
-            queue.await(position);
-            return id[0];
-        }
         // Not between begin and end: the call may never return, and others use the queue.
         setUpLinks(chips, queue.handle());
         queue.begin();

@@ -195,11 +195,11 @@ final class ScclLibraries {
      * else the only file of kernels there.
      */
     private Optional<KernelModule> findModule(Path folder, String chip) {
-        String named = properties.getProperty(MODULE_PROPERTY, environment.get(MODULE_VARIABLE));
-        if (named != null) {
-            return named.isEmpty()
-                    ? Optional.empty()
-                    : Optional.of(KernelModule.ofFile(PathSetting.of("the kernel module", named)));
+        String named =
+                properties.getProperty(
+                        MODULE_PROPERTY, environment.getOrDefault(MODULE_VARIABLE, ""));
+        if (!named.isEmpty()) {
+            return Optional.of(KernelModule.ofFile(PathSetting.of("the kernel module", named)));
         }
         return findEmbedded(
                         folder.resolve("libtorch_tpu" + (chip.isEmpty() ? "" : ".") + chip + ".so"))
@@ -208,6 +208,7 @@ final class ScclLibraries {
 
     private Optional<KernelModule> findEmbedded(Path plugin) {
         if (!Files.exists(plugin)) {
+            tried.add(plugin + ": does not exist");
             return Optional.empty();
         }
         try {
@@ -226,6 +227,9 @@ final class ScclLibraries {
             files.forEach(found::add);
         } catch (IOException e) {
             tried.add(folder + ": its kernel modules can not be listed: " + e);
+        }
+        if (found.size() != 1) {
+            tried.add(folder + ": has " + found.size() + " files *kernel_module*.so, not one");
         }
         return found.size() == 1
                 ? Optional.of(KernelModule.ofFile(found.get(0)))
@@ -255,16 +259,16 @@ final class ScclLibraries {
             return unavailable("the libraries work, but there is no TPU; is the driver loaded?");
         }
         if (module.isEmpty()) {
-            if (dnnFunction("tpudnnSync").isEmpty()) {
-                return unavailable(
-                        "this libtpudnn has no tpudnnSync, and there is no kernel module: name its"
-                                + " file in "
-                                + MODULE_VARIABLE
-                                + ", or install a newer tpuDNN");
-            }
-            Native.register(TpudnnSync.class, dnn);
+            return unavailable(
+                    "the kernels that SCCL's calls on a stream need were not found; install a torch_tpu"
+                            + " since July 2024, whose libtorch_tpu"
+                            + (chip.isEmpty() ? "" : "." + chip)
+                            + ".so has them, or name the file of kernels of this chip in -D"
+                            + MODULE_PROPERTY
+                            + " or in "
+                            + MODULE_VARIABLE);
         }
-        runtime = new TpuRuntime(deviceCount, module);
+        runtime = new TpuRuntime(deviceCount, module.get());
         String version = "unknown" + (chip.isEmpty() ? "" : " for " + chip);
         return new Availability.Available(version, path.toString());
     }

@@ -385,11 +385,6 @@ final class StreamQueue extends TpuQueue {
         TpuErrors.checkRuntime(code, "tpuMemcpyAsync, " + direction);
     }
 
-    @Override
-    void throwFailure(long position) {
-        // A thread that asked for the position got the failure there.
-    }
-
     /** The stamp is a native event, which exists until {@link #dropStamp}. */
     @Override
     void stamp(TpuEvent event) {

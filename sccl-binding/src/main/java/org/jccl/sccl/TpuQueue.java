@@ -12,7 +12,7 @@ import org.jccl.spi.Polling;
  * Work that a device does in order, the handle by which SCCL adds operations to it, and its
  * progress. Positions in the queue are ascending numbers, see {@link #position}.
  */
-abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
+abstract sealed class TpuQueue permits StreamQueue {
 
     private static final System.Logger LOGGER = System.getLogger(TpuQueue.class.getName());
 
@@ -67,9 +67,6 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
     /** Enqueues a copy on the device, in order with calls; called between begin and end. */
     abstract void copyBetweenCalls(long to, long from, long bytes);
 
-    /** Throws the failure of a copy before a position, if the queue only learns of it later. */
-    abstract void throwFailure(long position);
-
     /** Records when the queue reaches its current end; the event must be one for timing. */
     abstract void stamp(TpuEvent event);
 
@@ -85,7 +82,6 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
             requireProgress();
             Polling.pause(polls, SPINS);
         }
-        throwFailure(position);
     }
 
     /**

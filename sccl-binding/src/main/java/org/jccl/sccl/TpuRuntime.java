@@ -3,7 +3,6 @@ package org.jccl.sccl;
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
 import java.util.Arrays;
-import java.util.Optional;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
 import org.jccl.spi.DeviceRuntime;
@@ -27,7 +26,7 @@ final class TpuRuntime implements DeviceRuntime {
     private final ThreadLocal<int[]> current = ThreadLocal.withInitial(() -> new int[] {-1});
 
     private final TpuQueue[] own;
-    private final Optional<KernelModule> module;
+    private final KernelModule module;
     private volatile StreamQueue[] others = {};
     private TpuEvent[] events = new TpuEvent[64];
     private int[] freeEvents = new int[64];
@@ -38,9 +37,9 @@ final class TpuRuntime implements DeviceRuntime {
      * Creates the runtime of this process.
      *
      * @param deviceCount number of devices
-     * @param module kernels that make handles from streams; if empty, threads replace streams
+     * @param module kernels that make handles from streams
      */
-    TpuRuntime(int deviceCount, Optional<KernelModule> module) {
+    TpuRuntime(int deviceCount, KernelModule module) {
         this.own = new TpuQueue[deviceCount];
         this.module = module;
     }
@@ -64,10 +63,7 @@ final class TpuRuntime implements DeviceRuntime {
         synchronized (own) {
             queue = own[device];
             if (queue == null) {
-                queue =
-                        module.isPresent()
-                                ? StreamQueue.create(device, module.get())
-                                : new ThreadQueue(device);
+                queue = StreamQueue.create(device, module);
                 own[device] = queue;
             }
         }
@@ -84,21 +80,13 @@ final class TpuRuntime implements DeviceRuntime {
     }
 
     private TpuQueue share(int device, long stream) {
-        KernelModule kernels =
-                module.orElseThrow(
-                        () ->
-                                new UsageException(
-                                        FailureContext.NONE,
-                                        "another library's stream can only be used with a kernel"
-                                                + " module; name its file in"
-                                                + " TPUKERNEL_FIRMWARE_PATH"));
         synchronized (own) {
             StreamQueue known = shared(device, stream);
             if (known != null) {
                 // Another thread was faster. A second queue would not know half of the work.
                 return known;
             }
-            StreamQueue shared = StreamQueue.share(device, stream, kernels);
+            StreamQueue shared = StreamQueue.share(device, stream, module);
             StreamQueue[] longer = Arrays.copyOf(others, others.length + 1);
             longer[others.length] = shared;
             others = longer;

@@ -31,10 +31,6 @@ final class Tpurt {
 
     static native int tpuMemcpyH2D(long to, long from, long bytes);
 
-    static native int tpuMemcpyD2H(long to, long from, long bytes);
-
-    static native int tpuMemcpyD2D(long to, long from, long bytes);
-
     static native int tpuMemcpyH2DAsync(long to, long from, long bytes, long stream);
 
     static native int tpuMemcpyD2HAsync(long to, long from, long bytes, long stream);

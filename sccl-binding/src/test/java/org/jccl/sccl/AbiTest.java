@@ -37,8 +37,7 @@ final class AbiTest {
     }
 
     static Stream<Method> functions() {
-        return Stream.of(
-                        Sccl.class, ScclMessages.class, Tpurt.class, Tpudnn.class, TpudnnSync.class)
+        return Stream.of(Sccl.class, ScclMessages.class, Tpurt.class, Tpudnn.class)
                 .flatMap(type -> Arrays.stream(type.getDeclaredMethods()))
                 .filter(method -> Modifier.isNative(method.getModifiers()));
     }

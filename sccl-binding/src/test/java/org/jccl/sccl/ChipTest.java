@@ -115,7 +115,7 @@ final class ChipTest {
                         properties());
         assertThat(output)
                 .contains("tpuKernelModuleLoadFromFile gave nothing for " + kernels)
-                .contains("name another file in TPUKERNEL_FIRMWARE_PATH")
+                .contains("name the file of kernels of this chip in TPUKERNEL_FIRMWARE_PATH")
                 .contains("the kernels are not for the " + chip)
                 .doesNotContain("not refused");
     }

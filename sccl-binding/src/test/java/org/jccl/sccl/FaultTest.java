@@ -4,9 +4,11 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -37,8 +39,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("all")
 final class FaultTest {
 
-    private static final String THREADS = "-Dorg.jccl.sccl.module=";
-
     /** Reduces on two ranks. */
     static final class Reductions {
 
@@ -68,35 +68,29 @@ final class FaultTest {
         return Attempts.of(Reductions.class, environment, properties);
     }
 
-    @ParameterizedTest
-    @ValueSource(booleans = {false, true})
-    void withoutFaultsNothingIsReported(boolean threads) throws Exception {
-        String output = threads ? reductions(Map.of(), THREADS) : reductions(Map.of());
+    @Test
+    void withoutFaultsNothingIsReported() throws Exception {
+        String output = reductions(Map.of());
         assertThat(output.split("sum 8.0", -1)).as(output).hasSize(1 + 2 * Attempts.TIMES);
         assertThat(output).doesNotContain("Exception");
     }
 
     @ParameterizedTest
     @CsvSource({
-        "2:1, false, libsccl failed with code 1: scclAllReduce: scclKernelError",
-        "2:2, false, libsccl failed with code 2: scclAllReduce: scclInvalidArgument",
-        "2:1, true, libsccl failed with code 1: scclAllReduce: scclKernelError",
+        "2:1, libsccl failed with code 1: scclAllReduce: scclKernelError",
+        "2:2, libsccl failed with code 2: scclAllReduce: scclInvalidArgument",
     })
-    void aFailedCallPoisonsTheGroupWithItsCause(String fault, boolean threads, String text)
-            throws Exception {
-        Map<String, String> environment = Map.of("MOCK_SCCL_FAIL_AT", fault);
-        String output = threads ? reductions(environment, THREADS) : reductions(environment);
+    void aFailedCallPoisonsTheGroupWithItsCause(String fault, String text) throws Exception {
+        String output = reductions(Map.of("MOCK_SCCL_FAIL_AT", fault));
         assertThat(output)
                 .contains(text)
                 .contains("GroupAbortedException")
                 .contains("the group failed before");
     }
 
-    @ParameterizedTest
-    @ValueSource(booleans = {false, true})
-    void aHangIsEndedByTheDeadlineAndTheDeviceIsSaidToBeStuck(boolean threads) throws Exception {
-        Map<String, String> environment = Map.of("MOCK_SCCL_HANG_AT", "2");
-        String output = threads ? reductions(environment, THREADS) : reductions(environment);
+    @Test
+    void aHangIsEndedByTheDeadlineAndTheDeviceIsSaidToBeStuck() throws Exception {
+        String output = reductions(Map.of("MOCK_SCCL_HANG_AT", "2"));
         assertThat(output)
                 .contains("OperationTimeoutException")
                 .contains("not complete after 10 s")
@@ -231,12 +225,9 @@ final class FaultTest {
     }
 
     /** A TPU has one stream, so that all that comes later is behind an asynchronous operation. */
-    @ParameterizedTest
-    @ValueSource(booleans = {false, true})
-    void whatIsBehindAnOperationThatNobodyAwaitsTellsWhyItIsStuck(boolean threads)
-            throws Exception {
-        String[] properties = threads ? new String[] {THREADS} : new String[0];
-        assertThat(ChildJvm.outputOf(Unawaited.class, Map.of(), properties))
+    @Test
+    void whatIsBehindAnOperationThatNobodyAwaitsTellsWhyItIsStuck() throws Exception {
+        assertThat(ChildJvm.outputOf(Unawaited.class, Map.of()))
                 .containsPattern("copyFrom: .*not complete after 2 s")
                 .containsPattern("event: .*not complete after 2 s")
                 .contains("all closed");
@@ -301,24 +292,51 @@ final class FaultTest {
                 .doesNotContain("no ring");
     }
 
-    /** One that has no scclDestoryHandle, messages, or tpudnnSync. */
-    @Test
-    void librariesOf2024Work() throws Exception {
+    /** Libraries that have no scclDestoryHandle and no messages, and no kernels beside them. */
+    private static String[] of2024() {
         Path folder =
                 Path.of(System.getProperty("org.jccl.sccl.library"))
                         .getParent()
                         .resolve("../../sccl-2024-11")
                         .normalize();
-        String[] old = {
+        return new String[] {
             "-Dorg.jccl.sccl.tpudnn=" + folder.resolve("libtpudnn.so"),
             "-Dorg.jccl.sccl.tpurt=" + folder.resolve("libtpurt.so"),
             "-Dorg.jccl.sccl.library=" + folder.resolve("libsccl.so")
         };
-        assertThat(reductions(Map.of(), with(old, "-Dorg.jccl.sccl.module=pom.xml")))
+    }
+
+    @Test
+    void librariesOf2024Work() throws Exception {
+        assertThat(reductions(Map.of(), with(of2024(), "-Dorg.jccl.sccl.module=pom.xml")))
                 .contains("sum 8.0")
                 .doesNotContain("Exception");
-        assertThat(Questions.whyUnavailable("sccl", Map.of(), with(old, THREADS)))
-                .contains("this libtpudnn has no tpudnnSync, and there is no kernel module");
+    }
+
+    @Test
+    void missingKernelsAreAnErrorThatSaysWhatToInstall() throws Exception {
+        assertThat(Questions.whyUnavailable("sccl", Map.of(), of2024()))
+                .contains("the kernels that SCCL's calls on a stream need were not found")
+                .contains("install a torch_tpu since July 2024", "TPUKERNEL_FIRMWARE_PATH")
+                .contains("libtorch_tpu.so: does not exist", "has 0 files *kernel_module*.so");
+    }
+
+    @Test
+    void unreadableKernelsAreAnError(@TempDir Path folder) throws Exception {
+        Path old = Path.of(of2024()[0].split("=")[1]).getParent();
+        for (String name : List.of("libtpudnn.so", "libtpurt.so", "libsccl.so")) {
+            Files.createSymbolicLink(folder.resolve(name), old.resolve(name));
+        }
+        Files.writeString(folder.resolve("libtorch_tpu.so"), "no library");
+        assertThat(
+                        Questions.whyUnavailable(
+                                "sccl",
+                                Map.of(),
+                                "-Dorg.jccl.sccl.tpudnn=" + folder.resolve("libtpudnn.so"),
+                                "-Dorg.jccl.sccl.tpurt=" + folder.resolve("libtpurt.so"),
+                                "-Dorg.jccl.sccl.library=" + folder.resolve("libsccl.so")))
+                .contains("the kernels that SCCL's calls on a stream need were not found")
+                .contains("libtorch_tpu.so: its kernels can not be read: ");
     }
 
     private static String[] with(String[] properties, String another) {

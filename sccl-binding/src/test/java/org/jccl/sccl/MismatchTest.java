@@ -10,10 +10,9 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Ranks that differ: told apart once they are stuck, in a process of their own. */
 @Execution(ExecutionMode.CONCURRENT)
@@ -44,11 +43,9 @@ final class MismatchTest {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(booleans = {false, true})
-    void bothRanksLearnWhatTheOtherDid(boolean threads) throws Exception {
-        String[] properties = threads ? new String[] {"-Dorg.jccl.sccl.module="} : new String[0];
-        assertThat(ChildJvm.outputOf(SumOfDifferentCounts.class, Map.of(), properties))
+    @Test
+    void bothRanksLearnWhatTheOtherDid() throws Exception {
+        assertThat(ChildJvm.outputOf(SumOfDifferentCounts.class, Map.of()))
                 .contains("MismatchException: group 'world', rank 0")
                 .contains("MismatchException: group 'world', rank 1")
                 .contains("allReduce(float32 x 2, SUM)")

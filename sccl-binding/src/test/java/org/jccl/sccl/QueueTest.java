@@ -1,7 +1,6 @@
 package org.jccl.sccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Path;
 import java.util.Map;
@@ -10,16 +9,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.jccl.DataType;
 import org.jccl.Event;
-import org.jccl.FailureContext;
-import org.jccl.NativeException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Several threads on a device's one stream, whose calls must not come between one another. */
 final class QueueTest {
@@ -69,12 +64,9 @@ final class QueueTest {
     }
 
     /** The mock ends the process of whoever does. */
-    @ParameterizedTest
-    @ValueSource(booleans = {false, true})
-    void noCallComesBetweenAnOperationAndItsFlush(boolean threads) throws Exception {
-        String module = threads ? "-Dorg.jccl.sccl.module=" : "-Dnone=";
-        String output =
-                ChildJvm.outputOf(TwoThreads.class, Map.of("MOCK_SCCL_CALL_US", "2000"), module);
+    @Test
+    void noCallComesBetweenAnOperationAndItsFlush() throws Exception {
+        String output = ChildJvm.outputOf(TwoThreads.class, Map.of("MOCK_SCCL_CALL_US", "2000"));
         assertThat(output).contains("rank 0 is through", "rank 1 is through");
     }
 
@@ -138,58 +130,6 @@ final class QueueTest {
                     queue.dropStamp(event);
                     assertThat(queue.position()).isEqualTo(2);
                     queue.await(2);
-                });
-    }
-
-    /** Not only who comes first, as another thread may wait for what failed. */
-    @Test
-    void eachThreadThatWaitsIsToldOfAFailureOnce() throws Exception {
-        World.run(
-                1,
-                (group, device) -> {
-                    ThreadQueue queue = new ThreadQueue(device.index());
-                    queue.submit(
-                            () -> {
-                                throw new NativeException(FailureContext.NONE, "copy", 3, "lost");
-                            });
-                    long position = queue.position();
-                    for (int thread = 0; thread < 2; thread++) {
-                        inAnotherThread(
-                                () -> {
-                                    assertThatThrownBy(() -> queue.await(position))
-                                            .isInstanceOf(NativeException.class)
-                                            .hasMessageContaining("lost");
-                                    queue.await(position);
-                                    return null;
-                                });
-                    }
-                });
-    }
-
-    /** What is told for the first place may be what the second one failed with. */
-    @Test
-    void aThreadThatWaitsForTwoPlacesIsToldOfBothFailures() throws Exception {
-        World.run(
-                1,
-                (group, device) -> {
-                    ThreadQueue queue = new ThreadQueue(device.index());
-                    long[] positions = new long[2];
-                    for (int i = 0; i < positions.length; i++) {
-                        queue.submit(
-                                () -> {
-                                    throw new NativeException(
-                                            FailureContext.NONE, "copy", 3, "lost");
-                                });
-                        positions[i] = queue.position();
-                    }
-                    while (!queue.reached(positions[1])) {
-                        Thread.onSpinWait();
-                    }
-                    for (long position : positions) {
-                        assertThatThrownBy(() -> queue.await(position))
-                                .isInstanceOf(NativeException.class);
-                    }
-                    queue.await(positions[1]);
                 });
     }
 

@@ -1,8 +1,6 @@
 package org.jccl.sccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
@@ -13,17 +11,11 @@ import org.jccl.Event;
 import org.jccl.ReduceOp;
 import org.jccl.Stream;
 import org.jccl.Tensor;
-import org.jccl.UsageException;
 import org.jccl.Work;
 import org.junit.jupiter.api.Test;
 
 /** Streams and events of a TPU, and streams of another library. */
 final class StreamTest {
-
-    /** Without a module, threads stand in for streams. */
-    private static boolean hasModule() {
-        return !System.getProperty("org.jccl.sccl.module", "in the plugin").isEmpty();
-    }
 
     static long nativeStream(Device device) {
         try (Memory stream = new Memory(Long.BYTES)) {
@@ -37,7 +29,6 @@ final class StreamTest {
     @Test
     @SuppressWarnings("try") // The scope is there to be closed.
     void collectivesAreOrderedWithAnotherLibrarysStream() throws Exception {
-        assumeThat(hasModule()).as("needs a handle on a stream").isTrue();
         World.run(
                 2,
                 (group, device) -> {
@@ -59,19 +50,6 @@ final class StreamTest {
                             Thread.onSpinWait();
                         }
                     }
-                });
-    }
-
-    @Test
-    void withoutKernelsAnotherLibrarysStreamIsRefused() throws Exception {
-        assumeThat(hasModule()).as("is for hosts without a kernel module").isFalse();
-        World.run(
-                1,
-                (group, device) -> {
-                    Stream theirs = Stream.ofHandle(device, nativeStream(device), null);
-                    assertThatThrownBy(theirs::synchronize)
-                            .isInstanceOf(UsageException.class)
-                            .hasMessageContaining("TPUKERNEL_FIRMWARE_PATH");
                 });
     }
 

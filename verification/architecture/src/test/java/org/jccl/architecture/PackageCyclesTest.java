@@ -73,8 +73,6 @@ class PackageCyclesTest {
                 .doNotHaveFullyQualifiedName("org.jccl.internal.observe.ListenerThread")
                 .and()
                 .doNotHaveFullyQualifiedName("org.jccl.ranktable.RankTable")
-                .and()
-                .doNotHaveFullyQualifiedName("org.jccl.sccl.QueuedCommunicator")
                 .should()
                 .callMethod(LockSupport.class, "parkNanos", long.class)
                 .because("org.jccl.spi.Polling.sleep sleeps in any case")

@@ -4,15 +4,15 @@ package org.jccl.spi;
 public enum OperationKind {
     /** Copies the root's elements to all ranks. */
     BROADCAST("broadcast", true),
-    /** Reduces to the root. */
+    /** Reduces on all ranks. */
     ALL_REDUCE("allReduce", true),
-    /** Reduction to the root. */
+    /** Reduces on the root. */
     REDUCE("reduce", true),
-    /** Collects parts on the root. */
+    /** Collects equal parts on all ranks. */
     ALL_GATHER("allGather", true),
     /** Collects parts of different sizes on all ranks. */
     ALL_GATHER_V("allGather", true),
-    /** Parts to the root. */
+    /** Collects equal parts on the root. */
     GATHER("gather", true),
     /** Distributes parts of the root. */
     SCATTER("scatter", true),

@@ -1,2 +1,5 @@
-/** NCCL through the JavaCPP presets for CUDA; see {@link org.jccl.nccl.NcclProvider}. */
+/**
+ * NCCL on CUDA devices, through a shim and the libraries of the host; see {@link
+ * org.jccl.nccl.NcclProvider}.
+ */
 package org.jccl.nccl;

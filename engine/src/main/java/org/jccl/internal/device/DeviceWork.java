@@ -3,10 +3,10 @@ package org.jccl.internal.device;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ForkJoinPool;
 import org.jccl.JcclException;
 import org.jccl.WaitTimeoutException;
 import org.jccl.Work;
+import org.jccl.internal.engine.FutureThread;
 import org.jccl.internal.engine.Timeouts;
 import org.jccl.internal.operation.Operation;
 import org.jccl.spi.DeviceRuntime;
@@ -245,8 +245,7 @@ public final class DeviceWork implements Work {
         }
         if (notify) {
             engine.futures().end();
-            // What users hang on it must not run on the engine's threads.
-            ForkJoinPool.commonPool().execute(this::completeFuture);
+            FutureThread.complete(this::completeFuture);
         }
         return ended;
     }

@@ -1,7 +1,11 @@
 package org.jccl.internal.engine;
 
 import java.time.Duration;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.RejectedExecutionException;
 import org.jccl.FailureContext;
+import org.jccl.spi.CleanUp;
 import org.jccl.spi.Polling;
 
 /**
@@ -11,8 +15,10 @@ import org.jccl.spi.Polling;
  */
 public final class FutureThread {
 
-    private static final System.Logger LOGGER = System.getLogger("org.jccl");
     private static final Duration PAUSE = Duration.ofNanos(100_000);
+
+    /** After an exception, which may come again at once. */
+    private static final Duration PAUSE_AFTER_FAILURE = Duration.ofMillis(100);
 
     private final FailureContext context;
     private final Runnable prepare;
@@ -49,20 +55,47 @@ public final class FutureThread {
     }
 
     private void run() {
-        try {
-            prepare.run();
-            while (isNeeded()) {
+        boolean prepared = false;
+        boolean failed = false;
+        while (isNeeded()) {
+            Duration pause = PAUSE;
+            try {
+                if (!prepared) {
+                    prepare.run();
+                    prepared = true;
+                }
                 completePassed.run();
-                Polling.sleep(PAUSE);
+            } catch (RuntimeException | Error e) {
+                // One exception must not leave later futures to the watchdog.
+                if (!failed) {
+                    failed = true;
+                    late(e);
+                }
+                pause = PAUSE_AFTER_FAILURE;
             }
-        } catch (RuntimeException | Error e) {
-            late(e);
+            Polling.sleep(pause);
         }
     }
 
     /** The watchdog completes works too, some time later. */
     private void late(Throwable why) {
-        LOGGER.log(System.Logger.Level.WARNING, context + ": futures come late", why);
+        CleanUp.failed(context + ": futures come late", why);
+    }
+
+    /**
+     * Completes a future on a thread of its own, since what users hang on it must not run on the
+     * engine's threads. Without another thread, it does so on the calling one: somebody may wait.
+     */
+    public static void complete(Runnable future) {
+        complete(ForkJoinPool.commonPool(), future);
+    }
+
+    static void complete(Executor threads, Runnable future) {
+        try {
+            threads.execute(future);
+        } catch (OutOfMemoryError | RejectedExecutionException e) {
+            future.run();
+        }
     }
 
     private synchronized boolean isNeeded() {

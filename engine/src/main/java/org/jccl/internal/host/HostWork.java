@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jccl.FailureContext;
@@ -12,6 +11,7 @@ import org.jccl.JcclException;
 import org.jccl.WaitTimeoutException;
 import org.jccl.Work;
 import org.jccl.internal.backend.VirtualThreads;
+import org.jccl.internal.engine.FutureThread;
 import org.jccl.internal.engine.Timeouts;
 import org.jccl.internal.operation.Operation;
 import org.jccl.spi.Durations;
@@ -285,12 +285,7 @@ public final class HostWork extends Operation implements Work {
             waitedFor.complete(null);
         }
         if (listener != null) {
-            try {
-                // What users hang on it must not run on the engine's threads.
-                ForkJoinPool.commonPool().execute(this::completeFuture);
-            } catch (OutOfMemoryError e) {
-                completeFuture(); // there is no other thread, and somebody may wait for it
-            }
+            FutureThread.complete(this::completeFuture);
         }
     }
 

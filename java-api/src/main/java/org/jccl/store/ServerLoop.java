@@ -170,6 +170,16 @@ final class ServerLoop implements Runnable {
                     client,
                     e.getMessage());
             drop(client, e);
+        } catch (BadRequestException e) {
+            if (client.stage == Stage.SERVED) {
+                // Its program sees only the end of the connection. Others may be port scanners.
+                log(
+                        System.Logger.Level.WARNING,
+                        "closes the connection of %s, whose request it refuses: %s"
+                                .formatted(client, e.getMessage()),
+                        null);
+            }
+            drop(client, e);
         } catch (IOException e) {
             drop(client, e);
         } catch (RuntimeException | Error e) {

@@ -8,7 +8,13 @@ import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.time.Duration;
+import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
@@ -167,6 +173,47 @@ final class ServerWireTest {
             bad.send(trace).expectClosed();
             assertThat(good.add("still served", 1)).isEqualTo(1);
         }
+    }
+
+    /** PyTorch's client sees the end of the connection and no reason. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "03 01 20 00x6 | 8193 bytes in a KEY announced, at most 8192 allowed",
+                "01 02 00x7 '/k' 01 00 80 00x5 | 8388609 bytes in a VALUE announced, at most 8388608 allowed"
+            })
+    void warnsOfAKeyOrValueThatIsTooLong(String row) throws IOException {
+        String[] parts = row.split(" \\| ");
+        List<LogRecord> warnings = new CopyOnWriteArrayList<>();
+        Handler handler =
+                new Handler() {
+                    @Override
+                    public void publish(LogRecord log) {
+                        if (log.getMessage().contains(server.toString())) {
+                            warnings.add(log);
+                        }
+                    }
+
+                    @Override
+                    public void flush() {}
+
+                    @Override
+                    public void close() {}
+                };
+        Logger logger = Logger.getLogger(TcpStoreServer.class.getName());
+        logger.addHandler(handler);
+        try (RawClient bad = RawClient.validated(server)) {
+            bad.send(parts[0]).expectClosed();
+        } finally {
+            logger.removeHandler(handler);
+        }
+        assertThat(warnings)
+                .singleElement()
+                .satisfies(
+                        log -> {
+                            assertThat(log.getLevel()).isEqualTo(Level.WARNING);
+                            assertThat(log.getMessage()).contains(parts[1]);
+                        });
     }
 
     @Test

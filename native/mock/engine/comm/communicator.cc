@@ -20,13 +20,35 @@ __attribute__((noinline)) void touchStack() {
     for (size_t at = sizeof room; at >= 4096; at -= 4096) room[at - 1] = 1;
 }
 
+bool isOn(const char* fault) { return setting((std::string(vendor().prefix) + fault).c_str(), 0) == 1; }
+
+/** The threads that wait inside never see a revoke, which the library takes back as soon as the device is done. */
+bool revokesAreMissed() {
+    static const bool missed = isOn("_REVOKE_MISSED");
+    return missed;
+}
+
+class Counted {
+public:
+    explicit Counted(std::atomic<int>& counter) : counter_(counter) { counter_.fetch_add(1); }
+    ~Counted() { counter_.fetch_sub(1); }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+
+private:
+    std::atomic<int>& counter_;
+};
+
 }  // namespace
 
 Communicator::Communicator(int n, int r, int d, Settings s) : size(n), rank(r), device(d), settings(s) {}
 
+bool Communicator::isReleased() const { return aborted_ || (revoking_ && !revokesAreMissed()); }
+
 Result Communicator::awaitAll(const std::function<bool()>& condition) {
+    Counted counted(waiting_);
     for (PollingPause pause; !condition(); pause()) {
-        if (isStopped()) return Result::Internal;
+        if (isReleased()) return Result::Internal;
     }
     return Result::Ok;
 }
@@ -136,8 +158,9 @@ Result Communicator::connect(const std::vector<Operation>& operations) {
         return true;
     };
     auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(limit);
+    Counted counted(waiting_);
     for (PollingPause pause; !std::all_of(operations.begin(), operations.end(), isLinked); pause()) {
-        if (isStopped()) return Result::Internal;
+        if (isReleased()) return Result::Internal;
         if (limit > 0 && std::chrono::steady_clock::now() > end) return Result::Timeout;
     }
     return Result::Ok;
@@ -151,13 +174,13 @@ void Communicator::abort() {
 }
 
 void Communicator::revoke() {
-    static const bool hangs = setting((std::string(vendor().prefix) + "_REVOKE_HANG").c_str(), 0) == 1;
+    static const bool hangs = isOn("_REVOKE_HANG");
     revoked_ = true;
     revoking_ = true;
     if (ready) segment_->ringBell(rank);
     vendorRuntime().awaitDevice(device);
-    // The library ends threads of its own here. Who is inside has as long to see the flag.
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    // The library ends threads of its own here. A thread that waits inside has seen the flag by then, or never does.
+    for (PollingPause pause; waiting_ > 0 && !revokesAreMissed(); pause()) {}
     while (hangs) std::this_thread::sleep_for(std::chrono::seconds(1));
     revoking_ = false;
 }

@@ -50,7 +50,10 @@ public:
 
     /** Releases whatever is stuck; nothing more runs. */
     void abort();
-    /** Releases whatever is stuck until the device has come to an end, and what is begun later not. */
+    /**
+     * Releases whatever is stuck until the device and the threads that wait inside have come to an end, and what is begun
+     * later not.
+     */
     void revoke();
     bool isRevoked() const { return revoked_; }
     bool isStopped() const { return aborted_ || revoking_; }
@@ -97,6 +100,8 @@ private:
     friend class Exchange;
     friend class Collective;
     Result check();
+    /** Whether a thread that waits inside must leave. */
+    bool isReleased() const;
     Result awaitAll(const std::function<bool()>& condition);
     void hang();
     void execute(const Operation& operation);
@@ -106,6 +111,8 @@ private:
     std::atomic<bool> aborted_{false};
     std::atomic<bool> revoked_{false};
     std::atomic<bool> revoking_{false};
+    /** Threads that wait inside a call. */
+    std::atomic<int> waiting_{0};
     std::atomic<Result> asyncResult_{Result::Ok};
     std::atomic<int> asyncCode_{0};
     std::mutex running_;

@@ -2,8 +2,7 @@ package org.jccl.spi;
 
 import java.time.Duration;
 import java.util.Locale;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.Optional;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
@@ -30,8 +29,12 @@ public abstract class CommunicatorHandle {
     private final String library;
     private final String group;
     private final Duration endTimeout;
-    private final ReentrantLock entry = new ReentrantLock();
+    private final CallLock entry = new CallLock(() -> !isOpen());
     private volatile State state = State.OPEN;
+
+    /** Why the binding itself aborted it, or null. Written before the state. */
+    private JcclException reason;
+
     private BoundedCall abort;
 
     /**
@@ -48,12 +51,15 @@ public abstract class CommunicatorHandle {
     }
 
     /**
-     * Lets the calling thread in, alone, until {@link #leave}.
+     * Lets the calling thread in, alone, until {@link #leave}. Waits no longer than the handle is
+     * open, because the thread that is inside may never return.
      *
      * @throws GroupAbortedException if the handle was aborted or closed
      */
     protected final void acquire() {
-        entry.lock();
+        if (!entry.lock()) {
+            throw aborted();
+        }
         if (state != State.OPEN) {
             entry.unlock();
             throw aborted();
@@ -71,7 +77,7 @@ public abstract class CommunicatorHandle {
      * @return true if it is
      */
     public final boolean isInside() {
-        return entry.isHeldByCurrentThread();
+        return entry.isHeld();
     }
 
     /**
@@ -98,18 +104,42 @@ public abstract class CommunicatorHandle {
      * @return the exception, not thrown
      */
     protected final GroupAbortedException aborted() {
-        return new GroupAbortedException(
-                FailureContext.NONE, "the " + library + " communicator was aborted or closed");
+        String what = "the " + library + " communicator was aborted";
+        // Visible, because it was written before the state that the caller has seen.
+        JcclException cause = reason;
+        return cause == null
+                ? new GroupAbortedException(FailureContext.NONE, what + " or closed")
+                : new GroupAbortedException(
+                        FailureContext.NONE, what + ": " + cause.reason(), cause);
     }
 
     /**
      * Ends everything, on a thread of its own. Only the first call has an effect. Does not block.
      */
-    public final synchronized void abort() {
+    public final void abort() {
+        abort(null);
+    }
+
+    /**
+     * Ends everything as {@link #abort()} does, for a reason that the group does not know yet.
+     *
+     * @param why what later calls report as their cause; null if the group knows the reason
+     */
+    protected final synchronized void abort(JcclException why) {
         if (state == State.OPEN) {
+            reason = why;
             state = State.ABORTED;
             abort = BoundedCall.start(thread("abort"), this::endNow);
         }
+    }
+
+    /**
+     * Returns why the binding itself aborted the handle.
+     *
+     * @return the reason; empty if the handle is open, was closed, or was aborted by the group
+     */
+    protected final Optional<JcclException> reason() {
+        return isOpen() ? Optional.empty() : Optional.ofNullable(reason);
     }
 
     /** Waits for a limited time until an abort that has begun is over. Its failure is logged. */
@@ -171,27 +201,15 @@ public abstract class CommunicatorHandle {
      * @return true if the calling thread is inside and must leave
      */
     protected final boolean tryAcquire(Duration limit) {
-        long end = System.nanoTime() + limit.toNanos();
-        boolean interrupted = false;
-        try {
-            while (!entry.tryLock()) {
-                try {
-                    return entry.tryLock(end - System.nanoTime(), TimeUnit.NANOSECONDS);
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-            return true;
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
+        return entry.lock(limit);
     }
 
-    /** Lets the calling thread in, also if the handle is not open. */
+    /**
+     * Lets the calling thread in, also if the handle is not open. May wait for as long as the
+     * process lives, so only {@link #endNow} and {@link #endInOrder} call it.
+     */
     protected final void acquireAlways() {
-        entry.lock();
+        entry.lockAlways();
     }
 
     /** Ends whatever runs, after an abort. */

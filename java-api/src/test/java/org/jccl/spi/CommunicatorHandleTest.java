@@ -2,12 +2,15 @@ package org.jccl.spi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.TimeUnit;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.NativeException;
@@ -94,6 +97,42 @@ final class CommunicatorHandleTest {
         assertThat(handle.close()).isTrue();
         assertThat(handle.told).containsExactly("jccl-library-abort-world", "free");
         assertThat(handle.isInside()).isFalse();
+    }
+
+    /** Another thread may never leave the library. */
+    @Test
+    void aWaitForTheTurnEndsWithTheAbort() throws Exception {
+        Handle handle = Handle.quick();
+        handle.enter();
+        CompletableFuture<Throwable> outcome = new CompletableFuture<>();
+        Thread waiting =
+                new Thread(
+                        () -> {
+                            Thread.currentThread().interrupt();
+                            Throwable thrown = catchThrowable(handle::enter);
+                            outcome.complete(
+                                    Thread.currentThread().isInterrupted()
+                                            ? thrown
+                                            : new AssertionError("the flag is lost"));
+                        });
+        waiting.start();
+        handle.abort(new NativeException(FailureContext.NONE, "library", 1, "the first cause"));
+        assertThat(outcome.get(60, TimeUnit.SECONDS))
+                .isInstanceOf(GroupAbortedException.class)
+                .hasMessageContaining("the Library communicator was aborted")
+                .hasMessageContaining("the first cause");
+        assertThat(handle.told).isEmpty();
+        handle.leave();
+        assertThat(handle.close()).isTrue();
+    }
+
+    @Test
+    void anInterruptDoesNotEndALimitedWait() {
+        Handle handle = Handle.quick();
+        Thread.currentThread().interrupt();
+        assertThat(handle.tryAcquire(Duration.ofSeconds(60))).isTrue();
+        handle.leave();
+        assertThat(Thread.interrupted()).isTrue();
     }
 
     @Test

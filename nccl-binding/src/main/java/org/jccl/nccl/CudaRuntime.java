@@ -1,6 +1,9 @@
 package org.jccl.nccl;
 
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.Polling;
 
 /** Streams, events and memory of CUDA devices, by the CUDA runtime. Safe for use by any thread. */
 final class CudaRuntime implements DeviceRuntime {
@@ -10,6 +13,9 @@ final class CudaRuntime implements DeviceRuntime {
 
     private static final int DEVICE_TO_HOST = 2;
     private static final int DEVICE_TO_DEVICE = 3;
+
+    /** A short operation ends within these polls. */
+    private static final int SPINS = 1000;
 
     private final int deviceCount;
 
@@ -53,6 +59,17 @@ final class CudaRuntime implements DeviceRuntime {
         CudaErrors.check(NcclNative.cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     }
 
+    /**
+     * {@inheritDoc}
+     *
+     * <p>Asks again and again: cudaStreamSynchronize does not return before the stream is idle, and
+     * that may be never after an abort.
+     */
+    @Override
+    public boolean awaitStream(long stream, long millis) {
+        return await(() -> queryStream(stream), millis);
+    }
+
     @Override
     public boolean isCapturing(long stream) {
         return CudaErrors.value(NcclNative.cudaStreamIsCapturing(stream), "cudaStreamIsCapturing")
@@ -93,6 +110,22 @@ final class CudaRuntime implements DeviceRuntime {
     @Override
     public void synchronizeEvent(long event) {
         CudaErrors.check(NcclNative.cudaEventSynchronize(event), "cudaEventSynchronize");
+    }
+
+    @Override
+    public boolean awaitEvent(long event, long millis) {
+        return await(() -> queryEvent(event), millis);
+    }
+
+    private static boolean await(BooleanSupplier isDone, long millis) {
+        long begun = System.nanoTime();
+        for (long polls = 0; !isDone.getAsBoolean(); polls++) {
+            if (System.nanoTime() - begun > TimeUnit.MILLISECONDS.toNanos(millis)) {
+                return false;
+            }
+            Polling.pause(polls, SPINS);
+        }
+        return true;
     }
 
     @Override

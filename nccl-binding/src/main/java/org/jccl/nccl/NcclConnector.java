@@ -166,10 +166,10 @@ final class NcclConnector {
                             () -> false,
                             deadline);
         } catch (OperationTimeoutException e) {
-            throw parent.abort(e);
+            throw parent.giveUp(e);
         }
         if (!over) {
-            throw parent.abort(timeout(SPLIT, config.joinTimeout()));
+            throw parent.giveUp(timeout(SPLIT, config.joinTimeout()));
         }
         return connector;
     }

@@ -44,9 +44,6 @@ final class NcclHandle extends CommunicatorHandle {
     private final boolean blocking;
     private final NcclCalls calls;
 
-    /** Why the binding aborted it by itself, or null. */
-    private JcclException reason;
-
     /** Whether a CUDA graph captured an operation. */
     private volatile boolean captured;
 
@@ -139,7 +136,7 @@ final class NcclHandle extends CommunicatorHandle {
      */
     synchronized JcclException asynchronousError() {
         if (!isOpen()) {
-            return reason;
+            return reason().orElse(null);
         }
         if (blocking) {
             return failure(state());
@@ -160,13 +157,9 @@ final class NcclHandle extends CommunicatorHandle {
                 : NcclErrors.of(state, "asynchronous error", communicator);
     }
 
-    /** An abort for a reason that the group does not know yet, which is what it answers. */
-    synchronized JcclException abort(JcclException why) {
-        if (isOpen()) {
-            // First: what the abort lets go of must not pass for a result.
-            reason = why;
-            abort();
-        }
+    /** Aborts a communicator that a split does not leave; returns the reason. */
+    JcclException giveUp(JcclException why) {
+        abort(why);
         return why;
     }
 

@@ -38,7 +38,7 @@ final class SplitTest {
     }
 
     /** Where the keys of the only world are. */
-    private static String world(Store store, int size) {
+    static String world(Store store, int size) {
         byte[] number = store.get("worlds/" + size + "/made");
         return "worlds/" + size + "/" + new String(number, StandardCharsets.UTF_8) + "/";
     }

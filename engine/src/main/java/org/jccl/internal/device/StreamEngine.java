@@ -17,6 +17,7 @@ import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.engine.Engine;
 import org.jccl.internal.operation.BounceBuffer;
 import org.jccl.internal.operation.Operation;
+import org.jccl.spi.CallLock;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.OperationKind;
@@ -50,7 +51,7 @@ public final class StreamEngine extends Engine implements StreamGroup {
      * Held while the library enqueues, which may block, and from the comparison of a call until
      * then: the watchdog never takes it.
      */
-    private final Object issuing = new Object();
+    private final CallLock issuing = new CallLock(() -> !isUsable());
 
     /** Held while the communication stream is checked, which other groups do as well. */
     private final Object checking = new Object();
@@ -96,7 +97,8 @@ public final class StreamEngine extends Engine implements StreamGroup {
 
     @Override
     public Work submit(Operation operation) {
-        synchronized (issuing) {
+        lock(operation);
+        try {
             admit(operation);
             enterLibrary(operation);
             try {
@@ -104,6 +106,8 @@ public final class StreamEngine extends Engine implements StreamGroup {
             } finally {
                 running.leave();
             }
+        } finally {
+            issuing.unlock();
         }
     }
 
@@ -135,7 +139,8 @@ public final class StreamEngine extends Engine implements StreamGroup {
 
     @Override
     public List<Work> submitBatch(List<Operation> operations) {
-        synchronized (issuing) {
+        lock(operations);
+        try {
             admit(operations);
             enterLibrary(operations);
             try {
@@ -143,6 +148,23 @@ public final class StreamEngine extends Engine implements StreamGroup {
             } finally {
                 running.leave();
             }
+        } finally {
+            issuing.unlock();
+        }
+    }
+
+    /** Waits no longer than the group is usable: another thread may never leave the library. */
+    private void lock(Operation operation) {
+        if (!issuing.lock()) {
+            reportFailure();
+            throw refused(operation);
+        }
+    }
+
+    private void lock(List<Operation> operations) {
+        if (!issuing.lock()) {
+            reportFailure();
+            throw refused(operations);
         }
     }
 
@@ -279,7 +301,8 @@ public final class StreamEngine extends Engine implements StreamGroup {
         }
         boolean barrier = operation.kind == OperationKind.BARRIER;
         Stream caller;
-        synchronized (issuing) {
+        lock(operation);
+        try {
             admit(operation);
             enterLibrary(operation);
             try {
@@ -287,6 +310,8 @@ public final class StreamEngine extends Engine implements StreamGroup {
             } finally {
                 running.leave();
             }
+        } finally {
+            issuing.unlock();
         }
         if (barrier && !caller.isCapturing()) {
             awaitBarrier(caller);

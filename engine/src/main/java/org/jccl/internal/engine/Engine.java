@@ -10,6 +10,7 @@ import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
+import org.jccl.PeerLostException;
 import org.jccl.ReduceOp;
 import org.jccl.UsageException;
 import org.jccl.Work;
@@ -33,7 +34,7 @@ import org.jccl.spi.RefusedOperationException;
 public abstract class Engine {
 
     /** How long aborted operations may take to leave the library. */
-    private static final Duration ABORT_GRACE_PERIOD = Duration.ofSeconds(10);
+    protected static final Duration ABORT_GRACE_PERIOD = Duration.ofSeconds(10);
 
     private final Communicator communicator;
     private final Map<OperationKind, String> missing;
@@ -224,9 +225,26 @@ public abstract class Engine {
         }
         try {
             return call.apply(communicator);
+        } catch (JcclException e) {
+            learnOfAbort();
+            throw e;
         } finally {
             running.leave();
         }
+    }
+
+    /**
+     * A binding aborts the communicator of a split that was abandoned. Then the group fails with
+     * the reason of the split, before other calls meet the abort. The cause of a lost peer is
+     * searched for by the watchdog.
+     */
+    private void learnOfAbort() {
+        askLibrary(
+                noticed -> {
+                    if (!(noticed instanceof PeerLostException)) {
+                        fail(noticed.at(context));
+                    }
+                });
     }
 
     /** Waits for everything that was issued; throws if messages do not end within the timeout. */
@@ -425,17 +443,27 @@ public abstract class Engine {
     /** Throws when the group can not take another operation, letting the operation's memory go. */
     protected final void requireUsable(Operation operation) {
         if (!isUsable()) {
-            operation.releaseMemory();
-            throw refusal(contextOf(operation));
+            throw refused(operation);
         }
+    }
+
+    /** Why a group that is not usable refuses an operation, whose memory is let go. */
+    protected final JcclException refused(Operation operation) {
+        operation.releaseMemory();
+        return refusal(contextOf(operation));
     }
 
     /** The same for operations that are issued together. */
     protected final void requireUsable(List<Operation> operations) {
         if (!isUsable()) {
-            operations.forEach(Operation::releaseMemory);
-            throw refusal(contextOf(operations.get(0)));
+            throw refused(operations);
         }
+    }
+
+    /** The same for operations that are issued together. */
+    protected final JcclException refused(List<Operation> operations) {
+        operations.forEach(Operation::releaseMemory);
+        return refusal(contextOf(operations.get(0)));
     }
 
     /** Throws a UsageException if the group is closed; it may have failed. */

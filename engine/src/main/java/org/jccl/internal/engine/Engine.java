@@ -264,7 +264,11 @@ public abstract class Engine {
             // The abort below must happen whatever a listener throws.
             CleanUp.run(context.toString(), () -> running.observers().groupFailed(cause));
             if (endsProcess && !closed && !aborted) {
-                ProcessEnd.now(context, cause, detector::publishSoon);
+                ProcessEnd.now(
+                        context,
+                        cause,
+                        detector::publishSoon,
+                        () -> running.observers().processEnds());
             }
             CleanUp.run(context.toString(), () -> beforeAbort(cause));
             CleanUp.run(context.toString(), this::abortCommunicator);

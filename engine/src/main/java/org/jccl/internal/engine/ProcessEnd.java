@@ -18,10 +18,16 @@ final class ProcessEnd {
 
     private ProcessEnd() {}
 
-    /** Does not return. */
-    static void now(FailureContext context, JcclException cause, Runnable tellOthers) {
+    /**
+     * Does not return.
+     *
+     * @param last done last, for a limited time
+     */
+    static void now(
+            FailureContext context, JcclException cause, Runnable tellOthers, Runnable last) {
         try {
             BoundedCall.run("jccl-end", () -> report(context, cause, tellOthers), PATIENCE);
+            last.run();
         } finally {
             // Not exit: a shutdown hook may wait for the device.
             Runtime.getRuntime().halt(CODE);

@@ -43,8 +43,8 @@ final class FlightRecorder implements OperationObserver {
     private static final Logger LOGGER = System.getLogger("org.jccl");
 
     /**
-     * How long writing the file may delay a failing or closing group: the time that a file server
-     * needs if all ranks of a large job write at once.
+     * How long writing the file may delay the end of a group or process: the time that a file
+     * server needs if all ranks of a large job write at once. A failure does not wait for it.
      */
     private static final Duration WRITE_TIMEOUT = Duration.ofSeconds(10);
 
@@ -92,6 +92,9 @@ final class FlightRecorder implements OperationObserver {
     private final Map<Thread, Blocked> blocked = new HashMap<>();
     private long recorded;
     private boolean written;
+
+    /** The thread that writes the file, or null. */
+    private BoundedCall writing;
 
     /**
      * Creates an empty recorder.
@@ -146,12 +149,18 @@ final class FlightRecorder implements OperationObserver {
 
     @Override
     public void groupFailed(JcclException cause) {
-        write(cause);
+        startWriting(cause);
     }
 
     @Override
     public void groupClosed() {
-        write(null);
+        startWriting(null);
+        awaitWriting();
+    }
+
+    @Override
+    public void processEnds() {
+        awaitWriting();
     }
 
     @Override
@@ -177,31 +186,64 @@ final class FlightRecorder implements OperationObserver {
     }
 
     /**
-     * Writes the file, once, because a failed group is also closed later. The wait is limited,
-     * because a folder of a lost file server may hang, and other threads wait for the failure.
+     * Writes the file, once, because a failed group is also closed later. Another thread writes it,
+     * because a folder of a lost file server may hang, and other threads wait for the failure. A
+     * process that ends meanwhile waits for it for a limited time.
      *
      * @param failure why the group failed, or null
      */
-    private void write(JcclException failure) {
-        String text;
-        synchronized (this) {
-            if (written) {
-                return;
-            }
-            written = true;
-            // A failure is written before it ends the waits.
-            blocked.forEach(
-                    (thread, wait) ->
-                            add(
-                                    thread,
-                                    wait.operation.kind.isCollective(),
-                                    wait.operation.sequence,
-                                    wait.beganNanos));
-            blocked.clear();
-            text = json(failure);
+    private synchronized void startWriting(JcclException failure) {
+        if (written) {
+            return;
         }
+        written = true;
+        // A failure is recorded before it ends the waits.
+        blocked.forEach(
+                (thread, wait) ->
+                        add(
+                                thread,
+                                wait.operation.kind.isCollective(),
+                                wait.operation.sequence,
+                                wait.beganNanos));
+        blocked.clear();
+        String text = json(failure);
         String name = "jccl-trace-" + group.name() + "-" + group.rank();
-        if (!BoundedCall.run(name, () -> writeFile(text), writeTimeout)) {
+        Thread atExit = new Thread(this::awaitWriting, name + "-exit");
+        addHook(atExit);
+        writing =
+                BoundedCall.start(
+                        name,
+                        () -> {
+                            try {
+                                writeFile(text);
+                            } finally {
+                                removeHook(atExit);
+                            }
+                        });
+    }
+
+    private static void addHook(Thread atExit) {
+        try {
+            Runtime.getRuntime().addShutdownHook(atExit);
+        } catch (IllegalStateException e) {
+            return; // the process exits already; closing the group waits for the file
+        }
+    }
+
+    private static void removeHook(Thread atExit) {
+        try {
+            Runtime.getRuntime().removeShutdownHook(atExit);
+        } catch (IllegalStateException e) {
+            return; // the process exits, and has waited for this
+        }
+    }
+
+    private void awaitWriting() {
+        BoundedCall begun;
+        synchronized (this) {
+            begun = writing;
+        }
+        if (begun != null && !begun.await(writeTimeout)) {
             warn("is still writing to " + folder, null);
         }
     }

@@ -124,6 +124,12 @@ public final class Observers {
         }
     }
 
+    public void processEnds() {
+        for (OperationObserver each : all) {
+            CleanUp.run(group.name(), each::processEnds);
+        }
+    }
+
     public void groupClosed() {
         for (OperationObserver each : all) {
             CleanUp.run(group.name(), each::groupClosed);

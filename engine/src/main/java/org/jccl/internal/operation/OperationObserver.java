@@ -62,8 +62,11 @@ public interface OperationObserver {
      */
     default void stalled(OperationRecord operation, long nanos) {}
 
-    /** The group failed. Called once. */
+    /** The group failed. Called once, before what is stuck is aborted: never waits. */
     default void groupFailed(JcclException cause) {}
+
+    /** The process is about to be ended, because the group failed. May wait for a limited time. */
+    default void processEnds() {}
 
     /** The group is closed. Called once. */
     default void groupClosed() {}

@@ -9,9 +9,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jccl.DataType;
@@ -24,8 +26,11 @@ import org.jccl.internal.operation.Observers;
 import org.jccl.internal.operation.Operation;
 import org.jccl.internal.operation.RunningOperations;
 import org.jccl.spi.OperationKind;
+import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is kept, and what is written when. */
 class FlightRecorderTest {
@@ -165,9 +170,8 @@ class FlightRecorderTest {
         assertThat(folder.resolve("new")).hasContent("a file, no folder");
     }
 
-    /** As on a file server that is gone. Who tells of a failure would never come to the others. */
-    @Test
-    void aFolderThatHangsHoldsNobodyUp() throws Exception {
+    private void withAFolderThatHangs(Duration patience, Consumer<FlightRecorder> test)
+            throws Exception {
         CountDownLatch back = new CountDownLatch(1);
         InvocationHandler hangs =
                 (proxy, method, arguments) -> {
@@ -180,20 +184,64 @@ class FlightRecorderTest {
         Class<?>[] path = {Path.class};
         Path gone = (Path) Proxy.newProxyInstance(Path.class.getClassLoader(), path, hangs);
         FlightRecorder recorder =
-                new FlightRecorder(
-                        gone, GROUP, FlightRecorder.State.STARTED, 30_000, Duration.ofMillis(100));
+                new FlightRecorder(gone, GROUP, FlightRecorder.State.STARTED, 30_000, patience);
         running.observe(Observers.of(GROUP, List.of(recorder)));
         try {
-            CompletableFuture.runAsync(
-                            () -> {
-                                recorder.groupFailed(
-                                        new GroupAbortedException(
-                                                FailureContext.ofGroup("world/2,3", 1), "why"));
-                                running.begin(allReduce(0));
-                            })
-                    .get(20, TimeUnit.SECONDS);
+            CompletableFuture.runAsync(() -> test.accept(recorder)).get(20, TimeUnit.SECONDS);
         } finally {
             back.countDown();
         }
+    }
+
+    private static GroupAbortedException failure() {
+        return new GroupAbortedException(FailureContext.ofGroup("world/2,3", 1), "why");
+    }
+
+    /** As on a file server that is gone. What is stuck is aborted next. */
+    @Test
+    void aFolderThatHangsDoesNotHoldUpAFailure() throws Exception {
+        withAFolderThatHangs(
+                Duration.ofHours(1),
+                recorder -> {
+                    recorder.groupFailed(failure());
+                    running.begin(allReduce(0));
+                });
+    }
+
+    @Test
+    void aFolderThatHangsDelaysTheEndOfTheGroupForALimitedTime() throws Exception {
+        withAFolderThatHangs(
+                Duration.ofMillis(100),
+                recorder -> {
+                    recorder.groupFailed(failure());
+                    recorder.groupClosed();
+                });
+    }
+
+    /** Ends while the file of a failed group is written. */
+    static final class Failing {
+
+        private Failing() {}
+
+        public static void main(String[] arguments) {
+            RunningOperations running = new RunningOperations();
+            Path folder = Path.of(System.getProperty("folder"));
+            FlightRecorder recorder =
+                    new FlightRecorder(folder, GROUP, FlightRecorder.State.STARTED, 30_000);
+            running.observe(Observers.of(GROUP, List.of(recorder)));
+            running.begin(allReduce(3));
+            recorder.groupFailed(failure());
+            if (Boolean.getBoolean("exit")) {
+                System.exit(0);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aProcessThatEndsWritesTheFileFirst(boolean exit) throws Exception {
+        ChildJvm.outputOf(
+                Failing.class, Map.of(), "-Dexit=" + exit, "-Dfolder=" + folder.resolve("new"));
+        assertThat(written()).contains("\"collective_seq_id\":3", "why").endsWith("}");
     }
 }

@@ -33,13 +33,17 @@ import org.jccl.spi.RefusedOperationException;
  */
 public abstract class Engine {
 
-    /** How long aborted operations may take to leave the library. */
-    protected static final Duration ABORT_GRACE_PERIOD = Duration.ofSeconds(10);
+    /** How long aborted operations may take to leave the library, if the timeout is not shorter. */
+    private static final Duration ABORT_GRACE_PERIOD = Duration.ofSeconds(10);
 
     private final Communicator communicator;
     private final Map<OperationKind, String> missing;
     public final FailureContext context;
     protected final Duration timeout;
+
+    /** How long aborted operations may take to leave the library. */
+    protected final Duration abortGracePeriod;
+
     protected final DesyncDetector detector;
     public final GroupFailure failure = new GroupFailure();
     protected final RunningOperations running = new RunningOperations();
@@ -78,6 +82,8 @@ public abstract class Engine {
         this.missing = communicator.capabilities().missing();
         this.context = context;
         this.timeout = timeout;
+        this.abortGracePeriod =
+                timeout.compareTo(ABORT_GRACE_PERIOD) < 0 ? timeout : ABORT_GRACE_PERIOD;
         this.detector = detector;
         detector.askWith(this::issued, this::hasLost);
         this.monitor = new GroupMonitor(this);
@@ -415,8 +421,7 @@ public abstract class Engine {
                             context,
                             "the group was closed while messages were outstanding, or groups were"
                                     + " being made from it"));
-            Quiescence.await(
-                    this, timeout.compareTo(ABORT_GRACE_PERIOD) < 0 ? timeout : ABORT_GRACE_PERIOD);
+            Quiescence.await(this, abortGracePeriod);
         }
         detector.publishSoon();
         if (running.isEmpty() && !failure.isSet()) {

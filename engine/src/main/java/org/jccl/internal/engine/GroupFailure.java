@@ -10,7 +10,10 @@ public final class GroupFailure {
 
     private static final Runnable NOTHING = () -> {};
 
-    private final AtomicReference<JcclException> first = new AtomicReference<>();
+    /** A failure, and when it happened. */
+    private record First(JcclException cause, long nanos) {}
+
+    private final AtomicReference<First> first = new AtomicReference<>();
     private volatile Runnable library = NOTHING;
     private volatile boolean closed;
     private volatile boolean replaced;
@@ -18,12 +21,23 @@ public final class GroupFailure {
 
     /** Notes a failure and returns the first one, which is another when there was one before. */
     JcclException set(JcclException failure) {
-        first.compareAndSet(null, failure);
-        return first.get();
+        first.compareAndSet(null, new First(failure, System.nanoTime()));
+        return get();
     }
 
+    /** Returns the first failure, or null. */
     public JcclException get() {
-        return first.get();
+        First known = first.get();
+        return known == null ? null : known.cause;
+    }
+
+    /**
+     * Returns whether so much time has passed since the first failure. All that a failed group
+     * still waits for has one deadline, which begins there.
+     */
+    public boolean isOlderThan(long nanos) {
+        First known = first.get();
+        return known != null && System.nanoTime() - known.nanos >= nanos;
     }
 
     public boolean isSet() {
@@ -66,7 +80,7 @@ public final class GroupFailure {
 
     /** What a call on a failed group throws. */
     public JcclException forLaterCall(FailureContext context) {
-        JcclException cause = first.get();
+        JcclException cause = get();
         return new GroupAbortedException(
                 context,
                 "the group failed before ("

@@ -217,8 +217,11 @@ public final class HostWork extends Operation implements Work {
         return request;
     }
 
-    /** Notes that the library has it. */
+    /** Notes that the library has it; nothing changes if the work was abandoned before. */
     synchronized void started(long nativeRequest) {
+        if (state == State.DONE) {
+            return;
+        }
         request = nativeRequest;
         state = State.STARTED;
         if (future != null || end != null) {

@@ -93,7 +93,8 @@ final class RequestCompletion {
         if (!explaining && work.claim()) {
             boolean ready;
             try {
-                ready = failure.isSet() || isReady(work);
+                // After a failure too: a library may be long in letting go of it.
+                ready = isReady(work);
             } catch (Throwable e) {
                 ready = true;
             }

@@ -4,7 +4,8 @@ import org.jccl.internal.operation.Operation;
 
 /**
  * A message between two ranks, on its way through host memory. One thread at a time asks or waits,
- * and the engine waits for each once, also for those that failed.
+ * and the engine waits for each once, also for those that failed. A message that has not ended some
+ * time after the failure of its group is abandoned, together with its memory.
  */
 abstract class Message {
 
@@ -12,6 +13,7 @@ abstract class Message {
     final Operation operation;
     final PinnedMemory.Piece memory;
     private RuntimeException failure;
+    private boolean abandoned;
 
     /** The device must be current. */
     Message(Messages messages, Operation operation) {
@@ -26,14 +28,27 @@ abstract class Message {
     /** Returns when it is, with the sender's rank for a receive, else -1. */
     abstract int arrive();
 
-    /** Whether {@link #await} would return at once, or throw. */
+    /** Whether {@link #await} would return or throw at once. Never blocks. */
     final boolean test() {
-        try {
-            return failure != null || hasArrived();
-        } catch (RuntimeException e) {
-            failure = e;
-            return true;
+        if (failure == null) {
+            try {
+                if (hasArrived()) {
+                    return true;
+                }
+            } catch (RuntimeException e) {
+                failure = e;
+            }
         }
+        if (failure == null && messages.isOver()) {
+            failure = abandon();
+        }
+        return abandoned || failure != null && messages.copiesHaveEnded(this);
+    }
+
+    /** Gives it up: the library, a copy or a thread may use its memory for ever. */
+    final RuntimeException abandon() {
+        abandoned = true;
+        return messages.tooLate();
     }
 
     final int await() {
@@ -45,7 +60,11 @@ abstract class Message {
             messages.giveBack(this);
             return source;
         } catch (RuntimeException e) {
-            messages.giveBackAfterFailure(this);
+            if (abandoned) {
+                operation.retainMemory();
+            } else {
+                messages.giveBackAfterFailure(this);
+            }
             throw e;
         }
     }

@@ -160,6 +160,28 @@ final class Messages {
         return true;
     }
 
+    /** The same for a message that failed, of which nothing is waited for beyond the limit. */
+    boolean copiesHaveEnded(Message message) {
+        try {
+            return copiesAreDone(message) || isOver();
+        } catch (RuntimeException e) {
+            return true; // giveBackAfterFailure meets it again
+        }
+    }
+
+    /** Whether nothing is waited for any longer, because the group failed long ago. */
+    boolean isOver() {
+        return polling.isOver();
+    }
+
+    RuntimeException tooLate() {
+        return polling.tooLate();
+    }
+
+    void requireNoFailure() {
+        polling.requireNoFailure();
+    }
+
     void awaitCopies(Message message) {
         polling.awaitCopies(() -> copiesAreDone(message));
     }

@@ -15,7 +15,7 @@ final class PollingWait {
 
     private static final int SPINS = 200;
 
-    /** How long copies may take that nobody needs any more. */
+    /** How long after a failure copies may take that nobody needs any more. */
     static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final GroupFailure failure;
@@ -36,7 +36,8 @@ final class PollingWait {
     }
 
     /**
-     * Waits for what uses memory of ours, and so must end although the group has failed.
+     * Waits for what uses memory of ours, and so must end although the group has failed. All such
+     * waits of a group have one deadline.
      *
      * @throws org.jccl.JcclException when the device does not come to its end any more
      */
@@ -45,19 +46,29 @@ final class PollingWait {
     }
 
     private void await(BooleanSupplier isDone, long grace) {
-        long failed = 0;
         for (long polls = 0; !isDone.getAsBoolean(); polls++) {
             Polling.pause(polls, SPINS);
-            if (failed == 0 && failure.isSet()) {
-                failed = System.nanoTime();
-            }
-            if (failed != 0 && System.nanoTime() - failed >= grace) {
-                if (grace == 0) {
-                    throw failure.get();
-                }
-                throw new GroupAbortedException(
-                        FailureContext.NONE, "the device does not finish its copies");
+            if (failure.isOlderThan(grace)) {
+                throw grace == 0 ? failure.get() : tooLate();
             }
         }
+    }
+
+    /** Throws the failure of the group, if there is one. */
+    void requireNoFailure() {
+        if (failure.isSet()) {
+            throw failure.get();
+        }
+    }
+
+    /** Whether nothing is waited for any longer. */
+    boolean isOver() {
+        return failure.isOlderThan(graceNanos);
+    }
+
+    /** The failure of what has not ended by then. */
+    GroupAbortedException tooLate() {
+        return new GroupAbortedException(
+                FailureContext.NONE, "the device does not finish its copies", failure.get());
     }
 }

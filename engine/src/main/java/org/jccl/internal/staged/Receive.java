@@ -41,6 +41,7 @@ final class Receive extends Message {
         }
         if (!copied) {
             if (!messages.location.hasCallerArrived(operation)) {
+                messages.requireNoFailure();
                 return false;
             }
             copyUp();

@@ -10,6 +10,9 @@ import org.jccl.spi.HostCommunicator.Mode;
  */
 final class Send extends Message {
 
+    /** How long to wait before asking whether the group has failed. */
+    private static final long CHECK_MILLIS = 100;
+
     private boolean handedOver;
     private long request;
     private RuntimeException refusal;
@@ -65,18 +68,27 @@ final class Send extends Message {
         return request == HostCommunicator.COMPLETE ? -1 : messages.communicator.await(request);
     }
 
-    /** Whoever hands it over gives up when the group fails, so this ends. */
+    /**
+     * The thread that hands it over gives up when the group fails, unless it is stuck in the
+     * vendor's library.
+     */
     private synchronized void awaitHandedOver() {
         boolean interrupted = false;
-        while (!handedOver) {
-            try {
-                wait();
-            } catch (InterruptedException e) {
-                interrupted = true;
+        try {
+            while (!handedOver) {
+                if (messages.isOver()) {
+                    throw abandon();
+                }
+                try {
+                    wait(CHECK_MILLIS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
             }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

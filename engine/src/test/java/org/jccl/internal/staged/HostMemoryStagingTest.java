@@ -10,15 +10,19 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.NativeException;
 import org.jccl.ReduceOp;
+import org.jccl.Work;
 import org.jccl.internal.diagnosis.DesyncDetector;
+import org.jccl.internal.engine.GroupFailure;
 import org.jccl.internal.host.HostEngine;
 import org.jccl.internal.host.ScriptedCommunicator;
+import org.jccl.internal.host.Staging;
 import org.jccl.internal.host.TensorLocation;
 import org.jccl.internal.memory.Memory;
 import org.jccl.internal.operation.Operation;
@@ -42,7 +46,10 @@ class HostMemoryStagingTest {
     private final List<String> told = new ArrayList<>();
 
     /** Whether copies end. */
-    private boolean copies = true;
+    private volatile boolean copies = true;
+
+    /** How often the device was asked whether one has ended. */
+    private final AtomicInteger questions = new AtomicInteger();
 
     private RuntimeException copyFailure;
     private RuntimeException refusal;
@@ -56,7 +63,10 @@ class HostMemoryStagingTest {
                                     switch (method.getName()) {
                                         case "createStream", "createEvent" -> 7L;
                                         case "allocateHost" -> 0L;
-                                        case "queryEvent" -> copies;
+                                        case "queryEvent" -> {
+                                            questions.incrementAndGet();
+                                            yield copies;
+                                        }
                                         case "synchronizeEvent" -> {
                                             if (copyFailure != null) {
                                                 throw copyFailure;
@@ -165,6 +175,81 @@ class HostMemoryStagingTest {
         copyFailure = new NativeException(FailureContext.NONE, "device", 7, "copy failed");
         assertThatThrownBy(() -> staging.run(sum(10, Memory.borrowed(null)))).isSameAs(copyFailure);
         assertThat(told).containsExactly("down");
+    }
+
+    /** An engine of its own, whose messages go through the device and a library. */
+    private HostEngine engineOver(ScriptedCommunicator scripted) {
+        TensorLocation location =
+                new TensorLocation() {
+                    @Override
+                    public void orderAfterCaller(Operation operation) {}
+
+                    @Override
+                    public void enter() {}
+
+                    @Override
+                    public Staging staging(HostCommunicator communicator, GroupFailure failure) {
+                        return new HostMemoryStaging(
+                                new StagedLocation(new Device("staged", 0), runtime, GROUP, 2),
+                                communicator,
+                                failure,
+                                TimeUnit.HOURS.toNanos(1));
+                    }
+                };
+        return new HostEngine(
+                scripted.communicator(),
+                GROUP,
+                Duration.ofSeconds(60),
+                new DesyncDetector(Optional.empty(), 0, 2),
+                location);
+    }
+
+    private static Work receive(HostEngine own) {
+        Operation operation = own.newOperation();
+        operation.kind = OperationKind.RECV;
+        operation.type = DataType.UINT8;
+        operation.count = 10;
+        operation.peer = 1;
+        operation.output = 1L << 40;
+        return own.submit(operation);
+    }
+
+    /** The thread has the deadlines of all groups. */
+    @Test
+    void aTickOfTheWatchdogDoesNotWaitForADeviceThatIsStuck() {
+        ScriptedCommunicator scripted = new ScriptedCommunicator();
+        HostEngine own = engineOver(scripted);
+        List<Work> works = List.of(receive(own), receive(own), receive(own));
+        copies = false;
+        for (int request = 1; request <= works.size(); request++) {
+            scripted.complete(request);
+        }
+        own.watch(System.nanoTime());
+        assertThat(told).containsExactly("up", "up", "up");
+        own.fail(new GroupAbortedException(FailureContext.NONE, "test"));
+        questions.set(0);
+        own.watch(System.nanoTime());
+        // Once for each message. A thread that waits asks on and on.
+        assertThat(questions.get()).isEqualTo(works.size());
+        assertThat(works).noneMatch(Work::isCompleted);
+        copies = true;
+        own.watch(System.nanoTime());
+        assertThat(works).allMatch(Work::isCompleted);
+        own.close(Duration.ZERO);
+    }
+
+    @Test
+    void aMessageThatADeviceKeepsIsGivenUpOnce() {
+        copies = false;
+        Memory memory = Memory.owned(() -> {}, "test");
+        Operation operation = sum(10, memory);
+        operation.kind = OperationKind.SEND;
+        long request = staging.start(operation);
+        engine.fail(new GroupAbortedException(FailureContext.NONE, "test"));
+        assertThatThrownBy(() -> staging.await(request))
+                .isInstanceOf(GroupAbortedException.class)
+                .hasMessageContaining("the device does not finish its copies");
+        copies = true;
     }
 
     @Test

@@ -1,10 +1,10 @@
 package org.jccl.internal.host;
 
 import java.util.ArrayDeque;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.internal.operation.RunningOperations;
+import org.jccl.spi.CallLock;
 import org.jccl.spi.CleanUp;
 
 /**
@@ -24,7 +24,7 @@ final class CollectiveQueue {
     private final FailureContext context;
 
     /** Held while a collective is called. */
-    private final ReentrantLock lock = new ReentrantLock();
+    private final CallLock lock;
 
     // Guarded by the monitor of the running operations.
     private final ArrayDeque<HostWork> queue = new ArrayDeque<>();
@@ -39,6 +39,7 @@ final class CollectiveQueue {
         this.engine = engine;
         this.running = running;
         this.context = context;
+        this.lock = new CallLock(engine.failure::isSet);
     }
 
     /** Appends a work. The caller has the monitor, and calls {@link #start} next without it. */
@@ -65,8 +66,9 @@ final class CollectiveQueue {
         return queue.isEmpty();
     }
 
-    void lock() {
-        lock.lock();
+    /** Waits for the lock; false if the group failed, and another thread may never release it. */
+    boolean lock() {
+        return lock.lock();
     }
 
     boolean tryLock() {
@@ -161,9 +163,12 @@ final class CollectiveQueue {
         }
     }
 
-    /** Runs all queued works. */
+    /** Runs all queued works, or ends them if the group has failed. */
     void drain() {
-        lock.lock();
+        if (!lock.lock()) {
+            refuseAll();
+            return;
+        }
         try {
             HostWork head;
             while ((head = take(Long.MAX_VALUE)) != null) {
@@ -174,9 +179,17 @@ final class CollectiveQueue {
         }
     }
 
+    /** Ends all queued works; the group has failed. Needs no lock. */
+    void refuseAll() {
+        HostWork head;
+        while ((head = take(Long.MAX_VALUE)) != null) {
+            engine.refuse(head);
+        }
+    }
+
     /**
-     * Takes the first work, unless it comes after one with a number, or returns null. The caller
-     * has the lock.
+     * Takes the first work, unless it comes after one with a number, or returns null. A caller that
+     * runs it has the lock.
      */
     HostWork take(long last) {
         synchronized (running) {

@@ -127,8 +127,7 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
             await(started.oldest());
         }
         if (failure.isSet()) {
-            work.releaseMemory();
-            work.complete(-1, failure.forLaterCall(contextOf(work)));
+            refuse(work);
             return;
         }
         running.begin(work);
@@ -150,6 +149,12 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
             cause = notStarted(e, work);
         }
         finish(work, -1, cause);
+    }
+
+    /** Ends a work that was not begun when the group failed. */
+    void refuse(HostWork work) {
+        work.releaseMemory();
+        work.complete(-1, failure.forLaterCall(contextOf(work)));
     }
 
     private void startMessage(HostWork work) {
@@ -303,7 +308,9 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
     private void beginCollective(Operation operation) {
         if (!queue.tryLock()) {
             unordered.look(operation);
-            queue.lock();
+            if (!queue.lock()) {
+                throw refused(operation);
+            }
         }
         try {
             while (true) {
@@ -348,10 +355,8 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
 
     @Override
     public void onFailure() {
-        synchronized (running) {
-            // The worker completes what still waits.
-            running.notifyAll();
-        }
+        // Not left to the thread that has the queue lock, which may be stuck inside the library.
+        queue.refuseAll();
     }
 
     @Override
@@ -364,9 +369,11 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
         if (!location.tryEnter(e -> fail(e.at(context)))) {
             return;
         }
+        boolean over = failure.isOlderThan(abortGracePeriod.toNanos());
         for (Operation operation : running.list()) {
-            if (operation instanceof HostWork work) {
-                work.isCompleted();
+            if (operation instanceof HostWork work && !work.isCompleted() && over) {
+                // Only for those who wait: a thread, or the library, still has it and its memory.
+                work.complete(-1, failure.forLaterCall(contextOf(work)));
             }
         }
     }

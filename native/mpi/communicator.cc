@@ -337,19 +337,28 @@ void Communicator::giveUp(Operation* operation) {
   }
 }
 
-// One that is being received when it is cancelled ends only with the message.
-void Communicator::takeBack(Operation& receive) {
+void Communicator::abort() {
+  if (!aborted_) {
+    abortedAt_ = std::chrono::steady_clock::now().time_since_epoch();
+    aborted_ = true;
+  }
+}
+
+// One that is being received when it is cancelled ends only with the message. Those of a communicator that was aborted
+// have one deadline, since one thread may take back all of them.
+void Communicator::takeBack(Operation& receive) const {
   if (receive.requests.empty() || receive.requests[0] == MPI_REQUEST_NULL) {
     return;
   }
   MPI_Request& request = receive.requests[0];
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kCancelMillis);
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point since = aborted_ ? Clock::time_point(abortedAt_.load()) : Clock::now();
+  const Clock::time_point deadline = since + std::chrono::milliseconds(kCancelMillis);
   Pause pause;
   int done = 0;
   // Why it can not be cancelled, or how it ended, adds nothing to the failure that is under way.
   MPI_Cancel(&request);
-  while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done &&
-         std::chrono::steady_clock::now() < deadline) {
+  while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done && Clock::now() < deadline) {
     pause();
   }
 }

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -71,7 +72,7 @@ class Communicator {
   // So that all tags that stand for one of the user's are below ours.
   int largestUserTag() const { return (largestTag() - 1 - callTags()) / tagsOfOne_ - 1; }
 
-  void abort() { aborted_ = true; }
+  void abort();
 
   // Whether an operation was given up that the library may still run.
   bool abandoned() const { return abandoned_; }
@@ -145,7 +146,7 @@ class Communicator {
   int tagOf(int tag, int64_t count, int type) const;
   void giveBack(Operation* operation);
   void giveUp(Operation* operation);
-  static void takeBack(Operation& receive);
+  void takeBack(Operation& receive) const;
   static bool isComplete(const Operation& operation);
   bool poll(Operation& operation);
   int finish(Operation& operation);
@@ -163,6 +164,8 @@ class Communicator {
   int size_;
   Traffic traffic_;
   std::atomic<bool> aborted_{false};
+  // When, if it was; written before the flag.
+  std::atomic<std::chrono::steady_clock::duration> abortedAt_{};
   // A collective failed: those after it are not started any more, since messages of that one would arrive in them.
   std::atomic<bool> failed_{false};
   std::atomic<bool> abandoned_{false};

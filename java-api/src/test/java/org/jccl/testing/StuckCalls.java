@@ -67,7 +67,7 @@ public final class StuckCalls {
 
     private static boolean isInside(Thread thread, String method) {
         for (StackTraceElement frame : thread.getStackTrace()) {
-            if (frame.getMethodName().equals(method)) {
+            if (frame.isNativeMethod() && frame.getMethodName().equals(method)) {
                 return true;
             }
         }

@@ -28,12 +28,16 @@ import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.HostCommunicator;
 import org.jccl.store.HashStore;
+import org.jccl.testing.StuckCalls;
 
 /** One rank of a job; the first argument says what it does. It prints what a test looks for. */
 final class JobMain {
 
     private static final int MANY = 100_000;
     private static final int OVERLAPPED = 4_000_000;
+
+    /** Elements of the calls that never return. */
+    static final int STUCK = 77;
 
     private JobMain() {}
 
@@ -63,9 +67,39 @@ final class JobMain {
             case "regrouped" -> makeGroupsInTurn(20);
             case "forming" -> exitWhileAGroupIsMade();
             case "late" -> makeAGroupLate();
+            case "stuck" -> getStuck(arguments[1]);
             case "progress" -> sum(MpiOptions.defaults().withProgressThread());
             default -> throw new IllegalArgumentException(arguments[0]);
         }
+    }
+
+    /** A call of rank 0 never returns. */
+    private static void getStuck(String method) throws InterruptedException {
+        boolean sends = method.equals("send");
+        MpiOptions options = MpiOptions.defaults();
+        // The calls of the other threads must not block too.
+        ProcessGroup group =
+                join(sends ? options : options.withBlockingCalls(), Duration.ofSeconds(3));
+        if (group.rank() == 0) {
+            Tensor stuck = floats(STUCK);
+            StuckCalls.run(
+                    group,
+                    floats(1),
+                    method,
+                    () -> {
+                        if (sends) {
+                            group.send(stuck, 1);
+                        } else {
+                            group.sync().allReduce(stuck, ReduceOp.SUM);
+                        }
+                    });
+        }
+        // At its exit rank 0 ends the job, since MPI still has an operation.
+    }
+
+    private static Tensor floats(int count) {
+        ByteBuffer bytes = ByteBuffer.allocateDirect(4 * count).order(ByteOrder.nativeOrder());
+        return Tensor.of(bytes.asFloatBuffer());
     }
 
     private static Tensor ints(int count, int value) {

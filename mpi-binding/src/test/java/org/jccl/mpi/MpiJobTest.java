@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.jccl.testing.Families;
+import org.jccl.testing.StuckCalls;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -269,6 +270,20 @@ class MpiJobTest {
     private static Mpirun.Outcome runWithFailures(
             Mpirun mpirun, List<String> failures, String... job) {
         return runWithFailures(mpirun, failures, JobMain.class, job);
+    }
+
+    /** The calls of other threads return, whatever a thread does that never leaves MPI. */
+    @ParameterizedTest
+    @CsvSource({
+        "OPEN_MPI, allReduce, STUCK_ALLREDUCE",
+        "MPICH, allReduce, STUCK_ALLREDUCE",
+        "OPEN_MPI, send, STUCK_ISEND",
+        "MPICH, send, STUCK_ISEND"
+    })
+    void aCallThatNeverReturnsHoldsNobodyUp(Mpirun mpirun, String method, String fault) {
+        Mpirun.Outcome outcome =
+                runWithFailures(mpirun, List.of(fault + "=" + JobMain.STUCK), "stuck", method);
+        assertThat(outcome.output()).contains(StuckCalls.ALL_RETURNED);
     }
 
     private static Mpirun.Outcome runWithFailures(

@@ -11,7 +11,10 @@ import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.engine.Engine;
 import org.jccl.internal.operation.HostMemoryUses;
 import org.jccl.internal.operation.Operation;
+import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Capabilities.Feature;
+import org.jccl.spi.CleanUp;
+import org.jccl.spi.Durations;
 import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.HostCommunicator.Mode;
 import org.jccl.spi.OperationKind;
@@ -408,7 +411,24 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
                 staging.close();
             }
         } finally {
-            freeCommunicator();
+            freeInTime();
+        }
+    }
+
+    /** On a thread that can be left behind: the library may not return. */
+    private void freeInTime() {
+        Runnable free =
+                () -> {
+                    location.tryEnter(e -> CleanUp.failed(context.toString(), e));
+                    freeCommunicator();
+                };
+        if (!BoundedCall.run("jccl-close-" + context.group(), free, abortGracePeriod)) {
+            CleanUp.failed(
+                    context.toString(),
+                    new IllegalStateException(
+                            "its communicator is left behind, because the library did not close it"
+                                    + " in "
+                                    + Durations.text(abortGracePeriod)));
         }
     }
 }

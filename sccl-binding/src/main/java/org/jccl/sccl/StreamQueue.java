@@ -2,11 +2,13 @@ package org.jccl.sccl;
 
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
+import java.time.Duration;
 import java.util.Arrays;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.NativeException;
+import org.jccl.spi.CallLock;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.DeviceRuntime;
 
@@ -39,7 +41,16 @@ final class StreamQueue extends TpuQueue {
     private final boolean shared;
 
     /** Fair, so that a thread that enqueues without a pause does not exclude the others. */
-    private final ReentrantLock calls = new ReentrantLock(true);
+    private final CallLock calls = new CallLock(this::isAbandoned, true);
+
+    /** The number of the call that has the call lock, or had it last. Written under it. */
+    private volatile long call;
+
+    /** A call, and when threads no longer wait for it. */
+    private record Limit(long call, long nanos) {}
+
+    /** The limit of the call that was inside when a group was aborted, or null. */
+    private volatile Limit limit;
 
     private final Object polling = new Object();
 
@@ -113,7 +124,34 @@ final class StreamQueue extends TpuQueue {
 
     @Override
     void begin() {
-        calls.lock();
+        if (!calls.lock()) {
+            throw new GroupAbortedException(
+                    FailureContext.NONE,
+                    "tpu:"
+                            + device
+                            + " has a thread inside a call of a group that was aborted, and the call"
+                            + " does not return: start this process again");
+        }
+        call++;
+    }
+
+    private boolean tryBegin() {
+        if (!calls.tryLock()) {
+            return false;
+        }
+        call++;
+        return true;
+    }
+
+    @Override
+    void noteAbort(Duration grace) {
+        limit = new Limit(call, System.nanoTime() + grace.toNanos());
+    }
+
+    /** Whether the call that was inside at an abort is still there, and has had its time. */
+    private boolean isAbandoned() {
+        Limit known = limit;
+        return known != null && known.call == call && System.nanoTime() - known.nanos >= 0;
     }
 
     @Override
@@ -163,7 +201,7 @@ final class StreamQueue extends TpuQueue {
      * released the lock.
      */
     private void settle() {
-        while (isUnsettled() && calls.tryLock()) {
+        while (isUnsettled() && tryBegin()) {
             try {
                 recordWanted();
                 destroyDead();
@@ -310,7 +348,7 @@ final class StreamQueue extends TpuQueue {
      * @return false if another thread holds the call lock, so that the caller must ask again
      */
     private boolean noteFailure(long event) {
-        if (!calls.tryLock()) {
+        if (!tryBegin()) {
             return false;
         }
         int code;

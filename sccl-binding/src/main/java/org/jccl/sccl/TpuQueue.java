@@ -95,6 +95,7 @@ abstract sealed class TpuQueue permits StreamQueue {
         try {
             TpuRuntime.enter(device);
             gracePeriod = timeout.compareTo(GRACE_PERIOD) < 0 ? timeout : GRACE_PERIOD;
+            noteAbort(gracePeriod);
             abortedPosition = position();
             abortedAt = System.nanoTime();
             aborted = true;
@@ -102,6 +103,9 @@ abstract sealed class TpuQueue permits StreamQueue {
             LOGGER.log(System.Logger.Level.WARNING, "tpu:" + device + " failed during an abort", e);
         }
     }
+
+    /** A group was aborted; threads wait for calls that are inside no longer than this. */
+    void noteAbort(Duration limit) {}
 
     private void requireProgress() {
         if (!aborted || System.nanoTime() - abortedAt < gracePeriod.toNanos()) {

@@ -152,9 +152,13 @@ final class TpuRuntime implements DeviceRuntime {
     }
 
     @Override
-    public synchronized void destroyEvent(long event) {
-        TpuEvent destroyed = find(event);
-        drop(destroyed);
+    public void destroyEvent(long event) {
+        // Without the monitor, since it may wait for the call of another thread.
+        drop(find(event));
+        remove(event);
+    }
+
+    private synchronized void remove(long event) {
         int index = (int) event - 1;
         events[index] = null;
         if (freeCount == freeEvents.length) {

@@ -1,14 +1,13 @@
 package org.jccl.store;
 
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
+import org.jccl.spi.Polling;
 
 /**
  * Holds the {@code flock(2)} lock of a file, through the {@code flock} command. Java's own file
@@ -20,13 +19,21 @@ final class FileLock implements AutoCloseable {
 
     private static final long LONGEST_SECONDS = TimeUnit.DAYS.toSeconds(365);
 
+    /**
+     * How long the command may take beyond its own limit, and to end. It does not return while a
+     * file server does not answer.
+     */
+    private static final long GRACE_SECONDS = 10;
+
     /** The command opens its file before anything else, behind the three standard streams. */
     private static final String FLOCKS_FILE = "3";
 
     private final Process command;
+    private final Path file;
 
-    private FileLock(Process command) {
+    private FileLock(Process command, Path file) {
         this.command = command;
+        this.file = file;
     }
 
     /**
@@ -59,27 +66,68 @@ final class FileLock implements AutoCloseable {
     private static FileLock acquireOnce(Path file, Deadline deadline) {
         long seconds = 1 + TimeUnit.NANOSECONDS.toSeconds(deadline.nanosLeft());
         Process command = start(file, Math.min(seconds, LONGEST_SECONDS));
+        boolean answered;
         try {
-            OutputStream input = command.getOutputStream();
-            InputStream output = command.getInputStream();
-            input.write('\n');
-            input.flush();
-            if (output.read() == '\n') {
-                return new FileLock(command);
+            command.getOutputStream().write('\n');
+            command.getOutputStream().flush();
+            answered = awaitAnswer(command, seconds + GRACE_SECONDS);
+            if (answered && command.getInputStream().read() == '\n') {
+                return new FileLock(command, file);
             }
         } catch (IOException e) {
             command.destroy();
-            command.onExit().join();
             throw new StoreException(
-                    "The flock command for '%s' ended with %d. Check that the directory is writable"
-                            .formatted(file, command.exitValue()),
+                    "The flock command for '%s' ended with %s. Check that the directory is writable"
+                            .formatted(file, ended(command) ? command.exitValue() : "no code"),
                     e);
         }
-        command.onExit().join();
+        if (!answered || !ended(command)) {
+            command.destroyForcibly();
+            throw new StoreTimeoutException(unanswered(file, seconds + GRACE_SECONDS), null);
+        }
         throw new StoreTimeoutException(
                 "Did not get the lock of store file '%s' within %d s (flock ended with %d): %s"
                         .formatted(file, seconds, command.exitValue(), advice(file)),
                 null);
+    }
+
+    /** Waits for the lock, or for the end of the command; false if neither came in time. */
+    private static boolean awaitAnswer(Process command, long seconds) throws IOException {
+        long begun = System.nanoTime();
+        for (long polls = 0; command.getInputStream().available() == 0; polls++) {
+            if (!command.isAlive()) {
+                return true;
+            }
+            if (System.nanoTime() - begun > TimeUnit.SECONDS.toNanos(seconds)) {
+                return false;
+            }
+            Polling.pause(polls, 0);
+        }
+        return true;
+    }
+
+    /** Waits for the end of the command; false if it did not come in time. */
+    private static boolean ended(Process command) {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(GRACE_SECONDS);
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    return command.waitFor(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private static String unanswered(Path file, long seconds) {
+        return "The flock command for '%s' did not answer in %d s: the file server of the directory may be gone. Check it with ls, or use a TcpStore"
+                .formatted(file, seconds);
     }
 
     private static String advice(Path file) {
@@ -111,7 +159,14 @@ final class FileLock implements AutoCloseable {
         } catch (IOException e) {
             throw new StoreException("The flock command ended while it held the lock", e);
         } finally {
-            command.onExit().join();
+            awaitRelease();
+        }
+    }
+
+    private void awaitRelease() {
+        if (!ended(command)) {
+            command.destroyForcibly();
+            throw new StoreException(unanswered(file, GRACE_SECONDS), null);
         }
     }
 }

@@ -23,6 +23,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 final class FileStoreTest extends StoreContract {
 
@@ -182,6 +184,38 @@ final class FileStoreTest extends StoreContract {
         } finally {
             held.close();
         }
+    }
+
+    /** Locks with the {@code flock} of its PATH. */
+    static final class Locking {
+
+        private Locking() {}
+
+        public static void main(String[] arguments) {
+            Path file = Path.of(System.getProperty("file"));
+            try {
+                FileStore.open(file, 1, Duration.ofSeconds(1));
+            } catch (StoreException e) {
+                System.out.println(e.getClass().getSimpleName() + ": " + e.getMessage());
+            }
+        }
+    }
+
+    /** As where a file server is gone: the command can not open the file, or not close it. */
+    @ParameterizedTest
+    @CsvSource({
+        "'', StoreTimeoutException, did not answer in 1",
+        "head -c 1, StoreException, did not answer in 1"
+    })
+    void aCommandThatDoesNotEndIsGivenUp(
+            String first, String exception, String text, @TempDir Path path) throws Exception {
+        Path flock = path.resolve("flock");
+        Files.writeString(flock, "#!/bin/sh\n" + first + "\nexec sleep 1000\n");
+        assertThat(flock.toFile().setExecutable(true)).isTrue();
+        Map<String, String> environment = Map.of("PATH", path + ":" + System.getenv("PATH"));
+        assertThat(ChildJvm.outputOf(Locking.class, environment, "-Dfile=" + file))
+                .contains(exception + ": The flock command for '" + file + "' " + text)
+                .contains("use a TcpStore");
     }
 
     /**

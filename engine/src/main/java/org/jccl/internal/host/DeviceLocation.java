@@ -1,7 +1,9 @@
 package org.jccl.internal.host;
 
+import java.util.concurrent.TimeUnit;
 import org.jccl.Device;
 import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
 import org.jccl.Stream;
 import org.jccl.UsageException;
 import org.jccl.internal.backend.DeviceRuntimes;
@@ -16,6 +18,12 @@ import org.jccl.spi.HostCommunicator;
  * The memory of a device, for a library that takes it but works on the host and knows no streams.
  */
 public final class DeviceLocation implements TensorLocation {
+
+    /** How long to wait for copies before the failure of the group is checked again. */
+    private static final long CHECK_MILLIS = 500;
+
+    /** How long after a failure copies may take. */
+    private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final Device device;
     private final DeviceRuntime runtime;
@@ -51,18 +59,28 @@ public final class DeviceLocation implements TensorLocation {
 
     @Override
     public Staging staging(HostCommunicator communicator, GroupFailure failure) {
-        return new PartsStaging(communicator, scratch());
+        return new PartsStaging(communicator, scratch(failure, GRACE_NANOS));
     }
 
-    ScratchMemory scratch() {
-        return new Scratch();
+    ScratchMemory scratch(GroupFailure failure, long graceNanos) {
+        return new Scratch(failure, graceNanos);
     }
 
     /** Makes its stream when it first copies, so that there is none to lose before. */
     private final class Scratch implements ScratchMemory {
 
+        private final GroupFailure failure;
+        private final long graceNanos;
         private boolean copied;
         private long stream;
+
+        /** Whether the device did not end copies, which may use the memory and the stream. */
+        private boolean stuck;
+
+        Scratch(GroupFailure failure, long graceNanos) {
+            this.failure = failure;
+            this.graceNanos = graceNanos;
+        }
 
         @Override
         public long allocate(long bytes) {
@@ -72,7 +90,9 @@ public final class DeviceLocation implements TensorLocation {
 
         @Override
         public void free(long address) {
-            memory.free(address);
+            if (!stuck) {
+                memory.free(address);
+            }
         }
 
         @Override
@@ -87,14 +107,20 @@ public final class DeviceLocation implements TensorLocation {
 
         @Override
         public void finishCopies() {
-            if (copied) {
-                runtime.synchronizeStream(stream);
+            while (copied && !runtime.awaitStream(stream, CHECK_MILLIS)) {
+                if (failure.isOlderThan(graceNanos)) {
+                    stuck = true;
+                    throw new GroupAbortedException(
+                            FailureContext.NONE,
+                            "the device does not finish its copies",
+                            failure.get());
+                }
             }
         }
 
         @Override
         public void close() {
-            if (copied) {
+            if (copied && !stuck) {
                 enter();
                 runtime.destroyStream(stream);
                 copied = false;

@@ -25,6 +25,8 @@ import org.jccl.spi.OperationKind;
  */
 public final class HostEngine extends Engine implements HostMemoryUses.Group {
 
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
+
     private final HostCommunicator communicator;
     private final boolean startsCollectives;
     private final TensorLocation location;
@@ -405,30 +407,32 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
         }
     }
 
+    /** On a thread that can be left behind: the library or a device may not return. */
     private void free() {
+        boolean done;
+        try {
+            done = BoundedCall.run("jccl-close-" + context.group(), this::freeNow, CLOSE_TIMEOUT);
+        } catch (OutOfMemoryError e) {
+            CleanUp.failed(context + ": no thread is left to close it", e);
+            freeNow();
+            return;
+        }
+        if (!done) {
+            CleanUp.failed(
+                    context + ": its communicator is left behind",
+                    new IllegalStateException(
+                            "the library did not close it in " + Durations.text(CLOSE_TIMEOUT)));
+        }
+    }
+
+    private void freeNow() {
+        location.tryEnter(e -> CleanUp.failed(context.toString(), e));
         try {
             if (!communicator.abandonsOperations()) {
                 staging.close();
             }
         } finally {
-            freeInTime();
-        }
-    }
-
-    /** On a thread that can be left behind: the library may not return. */
-    private void freeInTime() {
-        Runnable free =
-                () -> {
-                    location.tryEnter(e -> CleanUp.failed(context.toString(), e));
-                    freeCommunicator();
-                };
-        if (!BoundedCall.run("jccl-close-" + context.group(), free, abortGracePeriod)) {
-            CleanUp.failed(
-                    context.toString(),
-                    new IllegalStateException(
-                            "its communicator is left behind, because the library did not close it"
-                                    + " in "
-                                    + Durations.text(abortGracePeriod)));
+            freeCommunicator();
         }
     }
 }

@@ -27,9 +27,19 @@ public final class PartsStaging implements Staging {
 
     @Override
     public void run(Operation operation) {
-        bounce.before(operation);
+        copy(operation, () -> bounce.before(operation));
         operation.call(communicator, Mode.BLOCKING);
-        bounce.after(operation);
+        copy(operation, () -> bounce.after(operation));
+    }
+
+    /** A copy that failed may not have ended. */
+    private static void copy(Operation operation, Runnable copies) {
+        try {
+            copies.run();
+        } catch (RuntimeException e) {
+            operation.retainMemory();
+            throw e;
+        }
     }
 
     @Override

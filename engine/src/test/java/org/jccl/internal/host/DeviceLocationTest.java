@@ -11,7 +11,10 @@ import java.util.Optional;
 import java.util.Set;
 import org.jccl.BackendUnavailableException;
 import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
 import org.jccl.internal.backend.Backend;
+import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.group.WorldBuilder;
 import org.jccl.internal.memory.ScratchMemory;
 import org.jccl.spi.BackendProvider;
@@ -24,6 +27,15 @@ class DeviceLocationTest {
     private static final Device DEVICE = new Device("nobodys", 0);
 
     private final List<String> calls = new ArrayList<>();
+    private boolean copiesEnd = true;
+
+    private final HostEngine engine =
+            new HostEngine(
+                    new ScriptedCommunicator().communicator(),
+                    FailureContext.ofGroup("g", 0),
+                    Duration.ofSeconds(60),
+                    new DesyncDetector(Optional.empty(), 0, 2),
+                    TensorLocation.HOST);
 
     private final DeviceRuntime runtime =
             (DeviceRuntime)
@@ -35,29 +47,48 @@ class DeviceLocationTest {
                                 return switch (method.getName()) {
                                     case "deviceCount" -> 1;
                                     case "createStream" -> 7L;
+                                    case "awaitStream" -> copiesEnd;
                                     default -> null;
                                 };
                             });
 
+    private ScratchMemory scratch() {
+        return new DeviceLocation(DEVICE, runtime).scratch(engine.failure, 0);
+    }
+
     @Test
     void aPlaceThatCopiesNothingHasNoStream() {
-        ScratchMemory scratch = new DeviceLocation(DEVICE, runtime).scratch();
+        ScratchMemory scratch = scratch();
         scratch.finishCopies();
         scratch.close();
-        assertThat(calls).doesNotContain("createStream", "synchronizeStream", "destroyStream");
+        assertThat(calls).doesNotContain("createStream", "awaitStream", "destroyStream");
+    }
+
+    /** The device may still use its memory. */
+    @Test
+    void aCopyThatADeviceNeverEndsIsGivenUpWithTheGroup() {
+        ScratchMemory scratch = scratch();
+        scratch.copy(1, 2, 3);
+        copiesEnd = false;
+        engine.fail(new GroupAbortedException(FailureContext.NONE, "test"));
+        assertThatThrownBy(scratch::finishCopies)
+                .isInstanceOf(GroupAbortedException.class)
+                .hasMessageContaining("the device does not finish its copies");
+        scratch.free(1);
+        scratch.close();
+        assertThat(calls).doesNotContain("synchronizeStream", "free", "destroyStream");
     }
 
     @Test
     void aPlaceEndsTheOneStreamOfItsCopies() {
-        ScratchMemory scratch = new DeviceLocation(DEVICE, runtime).scratch();
+        ScratchMemory scratch = scratch();
         scratch.copy(1, 2, 3);
         scratch.copy(4, 5, 6);
         scratch.finishCopies();
         scratch.close();
         calls.removeIf(call -> call.equals("deviceCount") || call.equals("setDevice"));
         assertThat(calls)
-                .containsExactly(
-                        "createStream", "copy", "copy", "synchronizeStream", "destroyStream");
+                .containsExactly("createStream", "copy", "copy", "awaitStream", "destroyStream");
     }
 
     @Test

@@ -1,11 +1,13 @@
 package org.jccl.nccl;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import org.jccl.DataType;
 import org.jccl.Event;
+import org.jccl.GroupAbortedException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
@@ -73,6 +75,39 @@ final class FullQueueTest {
                                         })
                                 .hasMessageContaining(
                                         "not complete after " + Durations.text(SHORT)));
+    }
+
+    /**
+     * Not every operation ends with its communicator, so no wait is left to the vendor's library.
+     */
+    @Test
+    void waitForAStreamOrAnEventTakesNoLongerThanItMay() {
+        CountDownLatch done = new CountDownLatch(1);
+        World.run(
+                2,
+                (group, device) -> {
+                    if (group.rank() == 1) {
+                        done.await();
+                        return;
+                    }
+                    try (Stream stream = Stream.create(device, false);
+                            Stream.Scope scope = stream.use();
+                            Event event = Event.create(device, false);
+                            Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4)) {
+                        assertThat(scope).isNotNull();
+                        group.sync().allReduce(tensor, ReduceOp.SUM);
+                        event.record(stream);
+                        assertThat(BareEngine.CUDA.awaitStream(stream.handle(), 1)).isFalse();
+                        assertThat(BareEngine.CUDA.awaitEvent(event.handle(), 1)).isFalse();
+                        group.abort();
+                        assertThatThrownBy(stream::synchronize)
+                                .isInstanceOf(GroupAbortedException.class);
+                        assertThat(BareEngine.CUDA.awaitStream(stream.handle(), 60_000)).isTrue();
+                        assertThat(BareEngine.CUDA.awaitEvent(event.handle(), 60_000)).isTrue();
+                    } finally {
+                        done.countDown();
+                    }
+                });
     }
 
     @Test

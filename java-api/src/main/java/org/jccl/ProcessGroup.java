@@ -218,7 +218,7 @@ public interface ProcessGroup extends AutoCloseable {
      *
      * @param outputs on the root one tensor for each rank, each as large as the input; an empty
      *     list elsewhere
-     * @param input the elements of this rank
+     * @param input the elements of this rank; on the root it may be {@code outputs.get(root)}
      * @param root the rank that gets them
      * @return the work
      */
@@ -227,7 +227,7 @@ public interface ProcessGroup extends AutoCloseable {
     /**
      * Distributes the tensors of the root, one to each rank.
      *
-     * @param output the elements of this rank
+     * @param output the elements of this rank; on the root it may be {@code inputs.get(root)}
      * @param inputs on the root one tensor for each rank, each as large as the output; an empty
      *     list elsewhere
      * @param root the rank that sends
@@ -239,8 +239,9 @@ public interface ProcessGroup extends AutoCloseable {
      * Reduces the lists of all ranks tensor by tensor. Rank i gets result i. The tensors of a list
      * may differ in size.
      *
-     * @param output the result of this rank, as large as {@code inputs.get(rank())}
-     * @param inputs one tensor for each rank; not changed
+     * @param output the result of this rank, as large as {@code inputs.get(rank())}, which it may
+     *     be
+     * @param inputs one tensor for each rank; not changed except for the output
      * @param op how to combine the elements
      * @return the work
      */
@@ -249,8 +250,8 @@ public interface ProcessGroup extends AutoCloseable {
     /**
      * Reduces. Rank i gets part i of the result.
      *
-     * @param output the part of this rank
-     * @param input world size times the count of the output; not changed
+     * @param output the part of this rank; may be its own part of {@code input}
+     * @param input world size times the count of the output; not changed except for the output
      * @param op how to combine the elements
      * @return the work
      */
@@ -262,8 +263,9 @@ public interface ProcessGroup extends AutoCloseable {
      * for how they are sent.
      *
      * @param outputs the part of this rank of each; at least one, of one type on one device. All
-     *     ranks must pass the same counts in the same order. Only the sum of the counts is checked
-     * @param inputs for each output world size times its count; not changed
+     *     ranks must pass the same counts in the same order. Only the sum of the counts is checked.
+     *     Each may be its own part of its input
+     * @param inputs for each output world size times its count; not changed except for the output
      * @param op how to combine the elements
      * @return the work of all tensors
      */
@@ -272,8 +274,9 @@ public interface ProcessGroup extends AutoCloseable {
     /**
      * Sends input i to rank i, where it becomes output {@code rank()}. All sizes may differ.
      *
-     * @param outputs one tensor for each rank
-     * @param inputs one tensor for each rank; not changed
+     * @param outputs one tensor for each rank; each may be the input for that rank, which costs a
+     *     copy of the inputs
+     * @param inputs one tensor for each rank; not changed except for the outputs
      * @return the work
      */
     Work allToAll(List<Tensor> outputs, List<Tensor> inputs);
@@ -281,8 +284,8 @@ public interface ProcessGroup extends AutoCloseable {
     /**
      * Sends part i of the input to rank i. All parts are equal.
      *
-     * @param output as large as the input, not the same memory
-     * @param input a multiple of the world size; not changed
+     * @param output as large as the input; may be the input, which costs a copy of it
+     * @param input a multiple of the world size; not changed unless it is the output
      * @return the work
      */
     Work allToAllSingle(Tensor output, Tensor input);
@@ -290,9 +293,10 @@ public interface ProcessGroup extends AutoCloseable {
     /**
      * Sends part i of the input to rank i. The splits give the sizes of the parts.
      *
-     * @param output as many elements as the sum of {@code outputSplits}, not the memory of the
-     *     input
-     * @param input as many elements as the sum of {@code inputSplits}; not changed
+     * @param output as many elements as the sum of {@code outputSplits}; may begin where the input
+     *     does, which costs a copy of the input
+     * @param input as many elements as the sum of {@code inputSplits}; not changed outside the
+     *     output
      * @param outputSplits elements from each rank; must equal what that rank sends to this one
      * @param inputSplits elements for each rank
      * @return the work

@@ -121,7 +121,7 @@ public interface SyncCollectives {
      *
      * @param outputs on the root one tensor for each rank, each as large as the input; an empty
      *     list elsewhere
-     * @param input the elements of this rank
+     * @param input the elements of this rank; on the root it may be {@code outputs.get(root)}
      * @param root the rank that gets them
      */
     void gather(List<Tensor> outputs, Tensor input, int root);
@@ -129,7 +129,7 @@ public interface SyncCollectives {
     /**
      * Distributes the tensors of the root, one to each rank.
      *
-     * @param output the elements of this rank
+     * @param output the elements of this rank; on the root it may be {@code inputs.get(root)}
      * @param inputs on the root one tensor for each rank, each as large as the output; an empty
      *     list elsewhere
      * @param root the rank that sends
@@ -140,8 +140,9 @@ public interface SyncCollectives {
      * Reduces the lists of all ranks tensor by tensor. Rank i gets result i. The tensors of a list
      * may differ in size.
      *
-     * @param output the result of this rank, as large as {@code inputs.get(rank())}
-     * @param inputs one tensor for each rank; not changed
+     * @param output the result of this rank, as large as {@code inputs.get(rank())}, which it may
+     *     be
+     * @param inputs one tensor for each rank; not changed except for the output
      * @param op how to combine the elements
      */
     void reduceScatter(Tensor output, List<Tensor> inputs, ReduceOp op);
@@ -149,8 +150,8 @@ public interface SyncCollectives {
     /**
      * Reduces. Rank i gets part i of the result.
      *
-     * @param output the part of this rank
-     * @param input world size times the count of the output; not changed
+     * @param output the part of this rank; may be its own part of {@code input}
+     * @param input world size times the count of the output; not changed except for the output
      * @param op how to combine the elements
      */
     void reduceScatterSingle(Tensor output, Tensor input, ReduceOp op);
@@ -158,25 +159,27 @@ public interface SyncCollectives {
     /**
      * Sends input i to rank i, where it becomes output {@code rank()}. All sizes may differ.
      *
-     * @param outputs one tensor for each rank
-     * @param inputs one tensor for each rank; not changed
+     * @param outputs one tensor for each rank; each may be the input for that rank, which costs a
+     *     copy of the inputs
+     * @param inputs one tensor for each rank; not changed except for the outputs
      */
     void allToAll(List<Tensor> outputs, List<Tensor> inputs);
 
     /**
      * Sends part i of the input to rank i. All parts are equal.
      *
-     * @param output as large as the input, not the same memory
-     * @param input a multiple of the world size; not changed
+     * @param output as large as the input; may be the input, which costs a copy of it
+     * @param input a multiple of the world size; not changed unless it is the output
      */
     void allToAllSingle(Tensor output, Tensor input);
 
     /**
      * Sends part i of the input to rank i. The splits give the sizes of the parts.
      *
-     * @param output as many elements as the sum of {@code outputSplits}, not the memory of the
-     *     input
-     * @param input as many elements as the sum of {@code inputSplits}; not changed
+     * @param output as many elements as the sum of {@code outputSplits}; may begin where the input
+     *     does, which costs a copy of the input
+     * @param input as many elements as the sum of {@code inputSplits}; not changed outside the
+     *     output
      * @param outputSplits elements from each rank; must equal what that rank sends to this one
      * @param inputSplits elements for each rank
      */

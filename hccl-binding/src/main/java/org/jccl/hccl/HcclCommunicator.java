@@ -264,17 +264,30 @@ final class HcclCommunicator implements StreamCommunicator {
         }
         // HCCL has no gather, and must not be given one address for both sides.
         long to = rank == root ? output : placeholder;
+        long bytes = count * type.size();
         try (HcclCalls calls = handle.enter(stream)) {
-            if (nativeAllToAllVc) {
-                calls.allToOne(input, to, count, type, root);
-                return;
+            if (rank == root && input == output + rank * bytes) {
+                long copy = scratch.take(bytes, calls.stream());
+                calls.copy(input, copy, bytes);
+                gather(calls, copy, to, count, type, root);
+                scratch.release(calls.stream());
+            } else {
+                gather(calls, input, to, count, type, root);
             }
-            Arrays.fill(inputCounts, 0);
-            inputCounts[root] = count;
-            Arrays.fill(outputCounts, rank == root ? count : 0);
-            // The displacement of each rank's only part is 0, because the parts before are empty.
-            calls.allToAllV(input, to, inputCounts, outputCounts, type);
         }
+    }
+
+    private void gather(
+            HcclCalls calls, long input, long output, long count, DataType type, int root) {
+        if (nativeAllToAllVc) {
+            calls.allToOne(input, output, count, type, root);
+            return;
+        }
+        Arrays.fill(inputCounts, 0);
+        inputCounts[root] = count;
+        Arrays.fill(outputCounts, rank == root ? count : 0);
+        // The displacement of each rank's only part is 0, because the parts before are empty.
+        calls.allToAllV(input, output, inputCounts, outputCounts, type);
     }
 
     @Override
@@ -282,23 +295,37 @@ final class HcclCommunicator implements StreamCommunicator {
         if (count == 0) {
             return;
         }
+        long bytes = count * type.size();
         try (HcclCalls calls = handle.enter(stream)) {
-            if (nativeScatter) {
-                calls.scatter(input, output, count, type, root);
-            } else if (!nativeMessages) {
-                scatterByAllToAll(calls, input, output, count, type, root);
+            if (nativeScatter || !nativeMessages) {
+                if (rank == root && output == input + rank * bytes) {
+                    // The root's part is in place, and HCCL does not document whether it may be.
+                    long unused = scratch.take(bytes, calls.stream());
+                    scatterNatively(calls, input, unused, count, type, root);
+                    scratch.release(calls.stream());
+                } else {
+                    scatterNatively(calls, input, output, count, type, root);
+                }
             } else if (rank == root) {
-                long bytes = count * type.size();
                 for (int peer = 0; peer < size; peer++) {
-                    if (peer == rank) {
-                        calls.copy(input + peer * bytes, output, bytes);
-                    } else {
+                    if (peer != rank) {
                         calls.send(input + peer * bytes, count, type, peer);
+                    } else if (output != input + peer * bytes) {
+                        calls.copy(input + peer * bytes, output, bytes);
                     }
                 }
             } else {
                 calls.receive(output, count, type, root);
             }
+        }
+    }
+
+    private void scatterNatively(
+            HcclCalls calls, long input, long output, long count, DataType type, int root) {
+        if (nativeScatter) {
+            calls.scatter(input, output, count, type, root);
+        } else {
+            scatterByAllToAll(calls, input, output, count, type, root);
         }
     }
 

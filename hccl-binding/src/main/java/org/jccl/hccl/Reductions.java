@@ -82,11 +82,16 @@ final class Reductions {
             HcclCalls calls, long input, long output, long count, DataType type, ReduceOp op) {
         long total = count * size;
         boolean converts = converts(type, op);
-        long rooms = (converts ? total : 0) + (isWidened(type) ? count : 0);
+        boolean inPlace = !converts && output == input + rank * bytes(count, type);
+        long rooms = (converts ? total : 0) + (isWidened(type) || inPlace ? count : 0);
         long converted = take(calls, rooms, type);
         long from = converts ? convert(calls, input, converted, total, type, op) : input;
-        long room = isWidened(type) ? converted + bytes(total, type) : output;
+        long room = isWidened(type) ? converted + bytes(total, type) : inPlace ? converted : output;
         calls.reduceScatter(from, room, count, HcclTypes.reduced(type), HcclTypes.kind(op, type));
+        if (inPlace) {
+            // HCCL does not document whether it reduces to a part of its input.
+            calls.copy(room, output, bytes(count, type));
+        }
         finish(calls, room, output, count, type, op);
         release(calls);
     }
@@ -99,18 +104,24 @@ final class Reductions {
         boolean converts = converts(type, op);
         long rooms = (converts ? total : 0) + (isWidened(type) ? mine : 0);
         boolean direct = isNative(counts, type, op);
-        if (!direct) {
+        boolean inPlace = direct && !converts && isOwnPart(output, input, counts, type);
+        if (inPlace) {
+            rooms += mine;
+        } else if (!direct) {
             rooms += Arrays.stream(counts).max().orElse(0);
         }
         long converted = take(calls, rooms, type);
         long from = converts ? convert(calls, input, converted, total, type, op) : input;
         long next = converts ? converted + bytes(total, type) : converted;
-        long room = isWidened(type) ? next : output;
+        long room = isWidened(type) || inPlace ? next : output;
         long unused = isWidened(type) ? next + bytes(mine, type) : next;
         DataType reduced = HcclTypes.reduced(type);
         ReduceOp.Kind kind = HcclTypes.kind(op, type);
         if (direct) {
             calls.reduceScatterV(from, counts, room, rank, reduced, kind);
+            if (inPlace) {
+                calls.copy(room, output, bytes(mine, type));
+            }
         } else {
             long part = from;
             for (int root = 0; root < size; root++) {
@@ -123,6 +134,14 @@ final class Reductions {
         }
         finish(calls, room, output, mine, type, op);
         release(calls);
+    }
+
+    private boolean isOwnPart(long output, long input, long[] counts, DataType type) {
+        long own = input;
+        for (int i = 0; i < rank; i++) {
+            own += bytes(counts[i], type);
+        }
+        return output == own;
     }
 
     private boolean isNative(long[] counts, DataType type, ReduceOp op) {

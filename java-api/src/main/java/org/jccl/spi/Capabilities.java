@@ -41,6 +41,13 @@ public record Capabilities(
         /** The same for an {@code allGather} into a list, which then becomes {@code allGatherV}. */
         SEPARATE_LIST_GATHERING,
 
+        /**
+         * A {@code reduceScatter} or {@code reduceScatterV} of a {@link HostCommunicator} cannot
+         * write to its input. The engine then passes other memory as the output. Has no meaning for
+         * a {@link StreamCommunicator}, which must be able to.
+         */
+        SEPARATE_REDUCTION_OUTPUT,
+
         /** {@link Communicator#split} forms communicators from this one. */
         SPLIT,
 

@@ -74,7 +74,7 @@ public non-sealed interface StreamCommunicator extends Communicator {
     /**
      * Concatenates the elements of all ranks on the root.
      *
-     * @param input elements of this rank
+     * @param input elements of this rank; on the root it may be its own part of {@code output}
      * @param output on the root {@code count} times size elements; 0 elsewhere
      * @param count elements of each rank
      * @param type element type
@@ -87,7 +87,7 @@ public non-sealed interface StreamCommunicator extends Communicator {
      * Distributes the elements of the root to all ranks.
      *
      * @param input on the root {@code count} times size elements; 0 elsewhere
-     * @param output elements of this rank
+     * @param output elements of this rank; on the root it may be its own part of {@code input}
      * @param count elements of each rank
      * @param type element type
      * @param root the root
@@ -98,8 +98,8 @@ public non-sealed interface StreamCommunicator extends Communicator {
     /**
      * Reduces the elements of all ranks. Each rank gets its part of the result.
      *
-     * @param input {@code count} times size elements; not changed
-     * @param output {@code count} elements; not inside {@code input}
+     * @param input {@code count} times size elements; not changed except for the output
+     * @param output {@code count} elements; may be this rank's part of {@code input}
      * @param count elements of each part
      * @param type element type
      * @param op the reduction
@@ -112,8 +112,8 @@ public non-sealed interface StreamCommunicator extends Communicator {
      * Reduces the elements of all ranks. Each rank gets its part of the result; the parts have
      * different sizes.
      *
-     * @param input as many elements as the sum of {@code counts}; not changed
-     * @param output as many elements as the count of this rank
+     * @param input as many elements as the sum of {@code counts}; not changed except for the output
+     * @param output as many elements as the count of this rank; may be its part of {@code input}
      * @param counts elements of the part of each rank
      * @param type element type
      * @param op the reduction

@@ -24,6 +24,7 @@ final class MpiCommunicator implements HostCommunicator {
         Capabilities all =
                 Capabilities.ALL
                         .without(Feature.SHRINK)
+                        .with(Feature.SEPARATE_REDUCTION_OUTPUT)
                         .withLargestTag(MpiNative.largestUserTag(handle));
         this.capabilities = starts(onDevice) ? all.with(Feature.NONBLOCKING_COLLECTIVES) : all;
     }

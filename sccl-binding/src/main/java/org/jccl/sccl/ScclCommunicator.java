@@ -222,8 +222,10 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
             if (size == 1) {
                 calls.copy(input, output, bytes);
             } else {
+                boolean inPlace = rank == root && output == input + rank * bytes;
                 long from = rank == root ? input : scratch.reserve(calls.queue(), bytes);
-                calls.scatter(from, output, count, type, root);
+                long to = inPlace ? scratch.reserve(calls.queue(), bytes) : output;
+                calls.scatter(from, to, count, type, root);
             }
         }
     }

@@ -1,5 +1,6 @@
 package org.jccl.internal.api;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
@@ -228,6 +229,34 @@ final class ArgumentChecks {
                 throw overlapping(operation, "output " + index, "an input");
             }
         }
+    }
+
+    /** Requires that an output overlaps no input but this rank's own, which it may be. */
+    void apartFromOthers(Operation operation, Tensor output, List<Tensor> inputs) {
+        for (int i = 0; i < inputs.size(); i++) {
+            Tensor input = inputs.get(i);
+            if (i != rank || input.address() != output.address()) {
+                apart(operation, "output", output, "input " + i, input);
+            }
+        }
+    }
+
+    /**
+     * Requires that outputs do not overlap each other, nor an input, except that each may be the
+     * input of the same rank.
+     *
+     * @return whether one is
+     */
+    boolean distinctOrInPlace(Operation operation, List<Tensor> outputs, List<Tensor> inputs) {
+        List<Tensor> others = new ArrayList<>(inputs.size());
+        for (int i = 0; i < inputs.size(); i++) {
+            boolean same = inputs.get(i).address() == outputs.get(i).address();
+            if (!same || inputs.get(i).count() == 0) {
+                others.add(inputs.get(i));
+            }
+        }
+        distinct(operation, outputs, others, -1);
+        return others.size() < inputs.size();
     }
 
     /** Returns the non-empty tensors in the order of their addresses. */

@@ -111,7 +111,14 @@ final class Arguments {
                     "outputs" + which,
                     outputs.get(i).count());
         }
-        checks.distinct(null, outputs, inputs, -1);
+        checks.distinct(null, outputs, List.of(), -1);
+        for (int i = 0; i < inputs.size(); i++) {
+            for (int j = 0; j < outputs.size(); j++) {
+                if (i != j || !isOwnPart(outputs.get(j), inputs.get(i))) {
+                    checks.apart(null, "output " + j, outputs.get(j), "input " + i, inputs.get(i));
+                }
+            }
+        }
     }
 
     Operation broadcast(Operation operation, List<Tensor> tensors, int root) {
@@ -163,6 +170,7 @@ final class Arguments {
         TensorLists.outputParts(operation, outputs);
         if (inputs.size() == 1) {
             operation.input = inputs.get(0).address();
+            separateOwnPart(operation, engine, outputs.get(0), inputs.get(0));
         } else {
             operation.inputCounts = TensorLists.repeated(operation.outputCounts, size);
             operation.inputParts = TensorLists.ofEachRank(inputs, outputs, size);
@@ -247,7 +255,7 @@ final class Arguments {
             checks.parts(operation, "inputs", inputs, output);
             checks.equalCounts(operation, "inputs", inputs, output.count());
             TensorLists.inputParts(operation, inputs);
-            checks.distinct(operation, List.of(output), inputs, -1);
+            checks.apartFromOthers(operation, output, inputs);
             holdAll(operation, "inputs", inputs);
         }
         return hold(operation, output, "output");
@@ -275,7 +283,10 @@ final class Arguments {
         }
         operation.output = output.address();
         TensorLists.inputParts(operation, inputs);
-        checks.distinct(operation, List.of(output), inputs, -1);
+        checks.apartFromOthers(operation, output, inputs);
+        if (operation.inputParts == null && output.address() == inputs.get(rank).address()) {
+            separateOutput(operation, engine, output);
+        }
         hold(operation, output, "output");
         return holdAll(operation, "inputs", inputs);
     }
@@ -289,9 +300,30 @@ final class Arguments {
         operation.count = output.count();
         operation.input = input.address();
         operation.output = output.address();
-        checks.apart(operation, "output", output, "input", input);
+        if (!isOwnPart(output, input)) {
+            checks.apart(operation, "output", output, "input", input);
+        }
+        separateOwnPart(operation, engine, output, input);
         hold(operation, output, "output");
         return hold(operation, input, "input");
+    }
+
+    private boolean isOwnPart(Tensor output, Tensor input) {
+        return output.address() == input.address() + rank * output.byteSize();
+    }
+
+    private void separateOwnPart(Operation operation, Engine engine, Tensor output, Tensor input) {
+        if (isOwnPart(output, input)) {
+            separateOutput(operation, engine, output);
+        }
+    }
+
+    /** Has the result go through other memory if the library cannot write to its input. */
+    private static void separateOutput(Operation operation, Engine engine, Tensor output) {
+        if (engine.capabilities().has(Feature.SEPARATE_REDUCTION_OUTPUT)) {
+            operation.outputParts = new long[] {output.address()};
+            operation.outputCounts = new long[] {output.count()};
+        }
     }
 
     /** Copies the inputs of {@link #allToAll}; the first one determines the engine. */
@@ -312,9 +344,12 @@ final class Arguments {
         operation.kind = OperationKind.ALL_TO_ALL_V;
         operation.inputCounts = inputCounts;
         operation.outputCounts = outputCounts;
-        TensorLists.inputParts(operation, inputs);
         TensorLists.outputParts(operation, outputs);
-        checks.distinct(operation, outputs, inputs, -1);
+        if (checks.distinctOrInPlace(operation, outputs, inputs)) {
+            operation.inputParts = TensorLists.addresses(inputs);
+        } else {
+            TensorLists.inputParts(operation, inputs);
+        }
         holdAll(operation, "inputs", inputs);
         return holdAll(operation, "outputs", outputs);
     }
@@ -334,9 +369,8 @@ final class Arguments {
                     "output has " + output.count() + " elements, input has " + input.count());
         }
         operation.count = input.count() / size;
-        operation.input = input.address();
         operation.output = output.address();
-        checks.apart(operation, "output", output, "input", input);
+        exchangedInput(operation, output, input);
         hold(operation, output, "output");
         return hold(operation, input, "input");
     }
@@ -353,11 +387,24 @@ final class Arguments {
         operation.outputCounts =
                 checks.splits(operation, "outputSplits", outputSplits, output.count());
         checks.ownParts(operation, operation.outputCounts, operation.inputCounts);
-        operation.input = input.address();
         operation.output = output.address();
-        checks.apart(operation, "output", output, "input", input);
+        exchangedInput(operation, output, input);
         hold(operation, output, "output");
         return hold(operation, input, "input");
+    }
+
+    /**
+     * Sets the input of an all-to-all. If it is also the output, it goes through other memory: few
+     * libraries exchange in place.
+     */
+    private void exchangedInput(Operation operation, Tensor output, Tensor input) {
+        if (output.address() == input.address()) {
+            operation.inputParts =
+                    TensorLists.parts(input, operation.inputCounts, operation.count, size);
+        } else {
+            operation.input = input.address();
+            checks.apart(operation, "output", output, "input", input);
+        }
     }
 
     Operation send(Operation operation, Engine engine, Tensor tensor, int peer, int tag) {

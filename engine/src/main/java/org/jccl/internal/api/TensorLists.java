@@ -74,6 +74,17 @@ final class TensorLists {
         }
     }
 
+    /** Returns the addresses of the adjacent parts of a tensor; equal parts have no counts. */
+    static long[] parts(Tensor tensor, long[] counts, long count, int ranks) {
+        long[] addresses = new long[ranks];
+        long next = tensor.address();
+        for (int i = 0; i < ranks; i++) {
+            addresses[i] = next;
+            next += (counts == null ? count : counts[i]) * tensor.dataType().size();
+        }
+        return addresses;
+    }
+
     private static boolean adjacent(List<Tensor> tensors) {
         for (int i = 1; i < tensors.size(); i++) {
             Tensor before = tensors.get(i - 1);
@@ -84,7 +95,7 @@ final class TensorLists {
         return true;
     }
 
-    private static long[] addresses(List<Tensor> tensors) {
+    static long[] addresses(List<Tensor> tensors) {
         long[] addresses = new long[tensors.size()];
         for (int i = 0; i < addresses.length; i++) {
             addresses[i] = tensors.get(i).address();

@@ -94,6 +94,9 @@ abstract class AllToAllCases extends Cases {
         String what = what("allToAllSingle", form, type, count);
         rank.expect(output, concatenated(incoming(rank, type, equal)), what);
         rank.expect(input, before, what + " input");
+
+        form.allToAllSingle(input, input);
+        rank.expect(input, concatenated(incoming(rank, type, equal)), what + " in place");
     }
 
     @Tag("uneven")
@@ -122,6 +125,14 @@ abstract class AllToAllCases extends Cases {
         String what = what("allToAllSingle with splits", form, type);
         rank.expect(output, expected, what);
         rank.expect(input, before, what + " input");
+
+        int room = Math.max(before.length, expected.length) / type.size();
+        Tensor memory = rank.blank(type, room);
+        input = memory.slice(0, before.length / type.size());
+        rank.backend().write(input, before);
+        output = memory.slice(0, expected.length / type.size());
+        form.allToAllSingle(output, input, received(rank, layout), sent(rank, layout));
+        rank.expect(output, expected, what + " in place");
     }
 
     @Tag("uneven")
@@ -163,6 +174,21 @@ abstract class AllToAllCases extends Cases {
         for (int other = 0; other < rank.size(); other++) {
             rank.expect(outputs.get(other), expected.get(other), what + " from " + other);
             rank.expect(inputs.get(other), before.get(other), what + " input");
+        }
+
+        // Every second part in place: the input begins where the output does.
+        List<Tensor> from = new ArrayList<>();
+        for (int other = 0; other < rank.size(); other++) {
+            byte[] part = before.get(other);
+            long count = part.length / type.size();
+            Tensor output = outputs.get(other);
+            boolean inPlace = other % 2 == 0 && count <= output.count();
+            from.add(inPlace ? output.slice(0, count) : rank.bytes(type, part));
+            rank.backend().write(from.get(other), part);
+        }
+        form.allToAll(outputs, from);
+        for (int other = 0; other < rank.size(); other++) {
+            rank.expect(outputs.get(other), expected.get(other), what + " in place");
         }
     }
 }

@@ -212,13 +212,13 @@ abstract class ArgumentCases extends Cases {
                 "reduceScatter: output and input overlap",
                 (r, f, me, o) -> {
                     Tensor whole = r.floats(0, 1);
-                    f.reduceScatterSingle(whole.slice(1, 1), whole, SUM);
+                    f.reduceScatterSingle(whole.slice(o, 1), whole, SUM);
                 });
         calls.put(
                 "allToAll: output and input overlap",
                 (r, f, me, o) -> {
-                    Tensor whole = r.floats(0, 1);
-                    f.allToAllSingle(whole, whole);
+                    Tensor whole = r.floats(0, 1, 2);
+                    f.allToAllSingle(whole.slice(0, 2), whole.slice(1, 2));
                 });
         calls.put(
                 "output 0 and output 1 overlap",
@@ -227,10 +227,10 @@ abstract class ArgumentCases extends Cases {
                     f.allGather(List.of(twice, twice), r.floats(1));
                 });
         calls.put(
-                "output 0 and an input overlap",
+                "output and input . overlap",
                 (r, f, me, o) -> {
                     Tensor whole = r.floats(0, 1);
-                    f.scatter(whole.slice(0, 1), List.of(whole.slice(0, 1), whole.slice(1, 1)), me);
+                    f.scatter(whole.slice(o, 1), List.of(whole.slice(0, 1), whole.slice(1, 1)), me);
                 });
     }
 

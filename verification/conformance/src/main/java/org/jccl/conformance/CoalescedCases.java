@@ -240,6 +240,20 @@ abstract class CoalescedCases extends Cases {
                     values(size * counts[t], i -> value(rank.rank(), tensor, i)),
                     what + " input");
         }
+
+        List<Tensor> own = new ArrayList<>();
+        for (int t = 0; t < counts.length; t++) {
+            own.add(inputs.get(t).slice(rank.rank() * counts[t], counts[t]));
+        }
+        rank.group().reduceScatterSingle(own, inputs, SUM).await();
+        for (int t = 0; t < counts.length; t++) {
+            int tensor = t;
+            int from = Math.toIntExact(rank.rank() * counts[t]);
+            rank.expect(
+                    own.get(t),
+                    values(counts[t], i -> sum(size, tensor, from + i)),
+                    what("reduceScatterSingle in place", type, counts, t));
+        }
         close(inputs);
     }
 

@@ -192,6 +192,14 @@ abstract class GatherCases extends Cases {
             rank.expect(outputs.get(other), pattern(type, other, count), what);
         }
         rank.expect(input, mine, what + " input");
+
+        if (rank.rank() == root) {
+            input = outputs.get(root);
+        }
+        form.gather(outputs, input, root);
+        for (int other = 0; other < outputs.size(); other++) {
+            rank.expect(outputs.get(other), pattern(type, other, count), what + " in place");
+        }
     }
 
     @ParameterizedTest
@@ -226,6 +234,13 @@ abstract class GatherCases extends Cases {
         rank.expect(output, pattern(type, rank.rank(), count), what);
         for (int other = 0; other < inputs.size(); other++) {
             rank.expect(inputs.get(other), pattern(type, other, count), what + " input");
+        }
+
+        output = rank.rank() == root ? inputs.get(root) : rank.blank(type, count);
+        form.scatter(output, inputs, root);
+        rank.expect(output, pattern(type, rank.rank(), count), what + " in place");
+        for (int other = 0; other < inputs.size(); other++) {
+            rank.expect(inputs.get(other), pattern(type, other, count), what + " input in place");
         }
     }
 }

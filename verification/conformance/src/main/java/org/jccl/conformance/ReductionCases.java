@@ -168,6 +168,49 @@ abstract class ReductionCases extends Cases {
                                 }));
     }
 
+    /** As NCCL's in-place form. Which ranks use it is their own affair. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 5})
+    void reduceScatterWritesToItsOwnPart(int size) {
+        onRanks(
+                size,
+                me ->
+                        each(
+                                me,
+                                new int[] {0, 1, 2, 17, 300},
+                                (rank, form, type, op, count) -> {
+                                    Tensor input = input(rank, type, op, count * size);
+                                    List<Tensor> parts = new ArrayList<>();
+                                    for (int i = 0; i < size; i++) {
+                                        parts.add(input.slice((long) i * count, count));
+                                    }
+                                    int from = rank.rank() * count;
+                                    Tensor own = parts.get(rank.rank());
+                                    boolean inPlace = (rank.rank() + count) % 3 != 1;
+                                    Tensor output = inPlace ? own : rank.blank(type, count);
+                                    byte[] others = rank.backend().read(input);
+                                    boolean list = count % 2 == 0;
+                                    if (list) {
+                                        form.reduceScatter(output, parts, op);
+                                    } else {
+                                        form.reduceScatterSingle(output, input, op);
+                                    }
+                                    String what =
+                                            what("in place", form, type, op, count, list, inPlace);
+                                    long[] all = expected(rank, type, op, count * size);
+                                    expect(
+                                            rank,
+                                            output,
+                                            op,
+                                            Arrays.copyOfRange(all, from, from + count),
+                                            what);
+                                    byte[] now = rank.backend().read(own);
+                                    System.arraycopy(
+                                            now, 0, others, from * type.size(), now.length);
+                                    rank.expect(input, others, what + " other parts");
+                                }));
+    }
+
     @Tag("uneven")
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5})
@@ -211,6 +254,12 @@ abstract class ReductionCases extends Cases {
         form.reduceScatter(output, inputs, op);
         String what = what("reduceScatter", form, type, op, Arrays.toString(counts), adjacent);
         expect(rank, output, op, part, what);
+
+        if (rank.rank() % 2 == 0) {
+            output = inputs.get(rank.rank());
+        }
+        form.reduceScatter(output, inputs, op);
+        expect(rank, output, op, part, what + " in place on some ranks");
     }
 
     @ParameterizedTest
@@ -241,6 +290,15 @@ abstract class ReductionCases extends Cases {
                                 Arrays.copyOfRange(
                                         all, rank.rank() * part, (rank.rank() + 1) * part),
                                 "large reduceScatterSingle");
+
+                        Tensor whole = input(rank, type, op, part * size);
+                        Tensor own = whole.slice((long) rank.rank() * part, part);
+                        form.reduceScatterSingle(own, whole, op);
+                        rank.expect(
+                                own,
+                                Arrays.copyOfRange(
+                                        all, rank.rank() * part, (rank.rank() + 1) * part),
+                                "large reduceScatterSingle in place");
                     }
                 });
     }

@@ -52,7 +52,13 @@ public final class Checkpoint {
     private record Part(SafetensorsFile file, long offset, long count) {}
 
     /** A tensor with its parts in order and without gaps. */
-    private record Stored(DataType type, List<Long> shape, List<Part> parts) {}
+    private record Stored(String type, List<Long> shape, List<Part> parts) {
+
+        String shownType() {
+            DataType known = SafetensorsHeader.type(type);
+            return known == null ? type : known.toString();
+        }
+    }
 
     private Checkpoint(
             Path directory, String id, Map<String, String> metadata, Map<String, Stored> tensors) {
@@ -212,7 +218,7 @@ public final class Checkpoint {
                 offset = numbers.get(0);
                 shape = numbers.subList(1, numbers.size());
             }
-            Stored kind = new Stored(file.dataType(name), List.copyOf(shape), List.of());
+            Stored kind = new Stored(file.typeName(name), List.copyOf(shape), List.of());
             Stored before = kinds.putIfAbsent(name, kind);
             if (before != null && !before.equals(kind)) {
                 throw bad(
@@ -220,11 +226,11 @@ public final class Checkpoint {
                         "tensor '"
                                 + name
                                 + "' is "
-                                + kind.type()
+                                + kind.shownType()
                                 + " of shape "
                                 + kind.shape()
                                 + ", in other files "
-                                + before.type()
+                                + before.shownType()
                                 + " of shape "
                                 + before.shape());
             }
@@ -300,10 +306,10 @@ public final class Checkpoint {
      *
      * @param name the name of the tensor
      * @return the type of its elements
-     * @throws UsageException if there is no such tensor
+     * @throws UsageException if there is no such tensor, or JCCL has no such type
      */
     public DataType dataType(String name) {
-        return stored(name).type();
+        return stored(name).parts().get(0).file().dataType(name);
     }
 
     /**
@@ -343,7 +349,7 @@ public final class Checkpoint {
         List<Shard> wanted = List.copyOf(shards);
         for (Shard shard : wanted) {
             Stored stored = stored(shard.name());
-            if (stored.type() != shard.tensor().dataType()
+            if (!stored.type().equals(SafetensorsHeader.name(shard.tensor().dataType()))
                     || !stored.shape().equals(shard.shape())) {
                 throw new UsageException(
                         FailureContext.NONE,
@@ -352,7 +358,7 @@ public final class Checkpoint {
                                 + "' of "
                                 + directory
                                 + " is "
-                                + stored.type()
+                                + stored.shownType()
                                 + " of shape "
                                 + stored.shape()
                                 + ", not "

@@ -63,7 +63,10 @@ final class CheckpointSave {
 
     void run() {
         ModelCheck.requireSame(
-                group, device, replicatedLines(shards), "all ranks must save the same of these");
+                group,
+                device,
+                replicatedLines(shards),
+                "all ranks must save the same replicated tensors");
         together(
                 "read its tensors",
                 () -> {
@@ -210,7 +213,7 @@ final class CheckpointSave {
         }
         String message = "see the exception on that rank";
         if (rank < states.length && states[rank] == FAILED) {
-            String own = failure == null ? "" : String.valueOf(failure.getMessage());
+            String own = failure == null ? "" : message(failure);
             message = ModelCheck.broadcast(group, device, own, rank);
         }
         if (failure != null) {
@@ -223,6 +226,10 @@ final class CheckpointSave {
             throw new CheckpointException(
                     context(), "rank " + rank + " could not " + what + ": " + message);
         }
+    }
+
+    private static String message(RuntimeException failure) {
+        return failure.getMessage() == null ? failure.toString() : failure.getMessage();
     }
 
     private String agreeOnId() {

@@ -5,25 +5,33 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jccl.training.SafetensorsHeader.Fault;
 
-/** Parser of the subset of JSON in safetensors headers: objects, texts and counts. */
+/**
+ * Parser of the subset of JSON in safetensors headers: objects, texts and counts. Reads other
+ * values only to skip them.
+ */
 final class HeaderParser {
 
-    private static final int MAX_DIMENSIONS = 64;
     private static final int HEXADECIMAL = 16;
+
+    /** Nesting of the reference's parser. */
+    private static final int MAX_DEPTH = 127;
+
+    private static final Pattern NUMBER =
+            Pattern.compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?");
 
     private final String text;
     private int next;
+    private int depth;
 
     HeaderParser(byte[] header) throws Fault {
         try {
             text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(header)).toString();
         } catch (CharacterCodingException e) {
             throw new Fault("its header is not UTF-8");
-        }
-        if (!text.startsWith("{")) {
-            throw new Fault("its header does not begin with {");
         }
     }
 
@@ -34,15 +42,71 @@ final class HeaderParser {
 
     void object(Field field) throws Fault {
         expect('{');
-        if (accept('}')) {
-            return;
+        enter();
+        if (!accept('}')) {
+            do {
+                String name = string();
+                expect(':');
+                field.read(name);
+            } while (accept(','));
+            expect('}');
         }
-        do {
-            String name = string();
-            expect(':');
-            field.read(name);
-        } while (accept(','));
-        expect('}');
+        depth--;
+    }
+
+    private void enter() throws Fault {
+        if (++depth > MAX_DEPTH) {
+            throw new Fault("its header is nested more than " + MAX_DEPTH + " deep");
+        }
+    }
+
+    /** Reads null if it comes next. */
+    boolean acceptNull() {
+        skipSpace();
+        return acceptWord("null");
+    }
+
+    private boolean acceptWord(String word) {
+        if (text.startsWith(word, next)) {
+            next += word.length();
+            return true;
+        }
+        return false;
+    }
+
+    /** Reads a value of any kind. */
+    void skipValue() throws Fault {
+        skipSpace();
+        char first = next < text.length() ? text.charAt(next) : 0;
+        if (first == '{') {
+            object(name -> skipValue());
+        } else if (first == '[') {
+            skipArray();
+        } else if (first == '"') {
+            string();
+        } else if (!acceptWord("null") && !acceptWord("true") && !acceptWord("false")) {
+            skipNumber();
+        }
+    }
+
+    private void skipArray() throws Fault {
+        expect('[');
+        enter();
+        if (!accept(']')) {
+            do {
+                skipValue();
+            } while (accept(','));
+            expect(']');
+        }
+        depth--;
+    }
+
+    private void skipNumber() throws Fault {
+        Matcher number = NUMBER.matcher(text).region(next, text.length());
+        if (!number.lookingAt() || Double.isInfinite(Double.parseDouble(number.group()))) {
+            throw fault("a value");
+        }
+        next = number.end();
     }
 
     List<Long> numbers() throws Fault {
@@ -53,7 +117,7 @@ final class HeaderParser {
         }
         do {
             numbers.add(number());
-        } while (accept(',') && numbers.size() < MAX_DIMENSIONS);
+        } while (accept(','));
         expect(']');
         return List.copyOf(numbers);
     }
@@ -65,13 +129,14 @@ final class HeaderParser {
             next++;
         }
         String digits = text.substring(start, next);
-        if (digits.isEmpty() || digits.length() > 1 && digits.charAt(0) == '0') {
-            throw fault("a count");
+        boolean goesOn = next < text.length() && ".eE".indexOf(text.charAt(next)) >= 0;
+        if (digits.isEmpty() || goesOn || digits.length() > 1 && digits.charAt(0) == '0') {
+            throw fault("a whole number of 0 or more");
         }
         try {
             return Long.parseLong(digits);
         } catch (NumberFormatException e) {
-            throw new Fault("its header has a count that is too large");
+            throw new Fault("its header has the number " + digits + ", which is too large");
         }
     }
 
@@ -152,11 +217,25 @@ final class HeaderParser {
     void end() throws Fault {
         skipSpace();
         if (next < text.length()) {
-            throw fault("its end");
+            throw fault("nothing more");
         }
     }
 
     private Fault fault(String wanted) {
-        return new Fault("its header has no " + wanted + " at character " + next);
+        return new Fault(
+                "its header is not valid: expected "
+                        + wanted
+                        + " at character "
+                        + next
+                        + ", found "
+                        + found());
+    }
+
+    private String found() {
+        if (next >= text.length()) {
+            return "its end";
+        }
+        char c = text.charAt(next);
+        return c > ' ' && c < 0x7f ? "'" + c + "'" : "the character U+%04X".formatted((int) c);
     }
 }

@@ -33,13 +33,17 @@ final class ModelCheck {
         for (int rank = 1; rank < group.size(); rank++) {
             if (!Arrays.equals(
                     first, Arrays.copyOfRange(digests, rank * length, (rank + 1) * length))) {
-                String[] here = broadcast(group, device, text, 0).split("\n", -1);
-                String[] there = broadcast(group, device, text, rank).split("\n", -1);
+                String[] here = lines(broadcast(group, device, text, 0));
+                String[] there = lines(broadcast(group, device, text, rank));
                 throw new DifferentModelsException(
                         FailureContext.ofGroup(group.name(), group.rank()),
                         difference(here, there, rank) + "; " + advice);
             }
         }
+    }
+
+    private static String[] lines(String text) {
+        return text.isEmpty() ? new String[0] : text.split("\n", -1);
     }
 
     private static String difference(String[] ofRank0, String[] others, int rank) {

@@ -96,7 +96,10 @@ public final class SafetensorsFile {
             entries.put(
                     each.name(),
                     new SafetensorsHeader.Entry(
-                            each.tensor().dataType(), each.shape(), begin, end));
+                            SafetensorsHeader.name(each.tensor().dataType()),
+                            each.shape(),
+                            begin,
+                            end));
             texts.put(CHECKSUM + each.name(), text(0));
         }
         texts.put(CHECKSUM_OF_TEXTS, text(0));
@@ -221,8 +224,8 @@ public final class SafetensorsFile {
      * @return the file
      * @throws UsageException if the path is null
      * @throws CheckpointException if the file does not exist, cannot be read, is not in this
-     *     format, is truncated, has an unknown type, or has metadata that does not match its
-     *     checksum
+     *     format, is truncated, has a type that the format does not have, or has metadata that does
+     *     not match its checksum
      */
     public static SafetensorsFile open(Path path) {
         if (path == null) {
@@ -250,17 +253,34 @@ public final class SafetensorsFile {
             ByteBuffer prefix =
                     ByteBuffer.allocate(SafetensorsHeader.PREFIX).order(ByteOrder.LITTLE_ENDIAN);
             if (size < SafetensorsHeader.PREFIX) {
-                throw new SafetensorsHeader.Fault("it has only " + size + " bytes");
+                throw new SafetensorsHeader.Fault(
+                        "it has only "
+                                + Counted.of(size, "byte")
+                                + ": it is truncated, or is not a safetensors file");
             }
             readAll(channel, prefix, 0);
+            if (new String(prefix.array(), StandardCharsets.ISO_8859_1).equals("version ")) {
+                throw new SafetensorsHeader.Fault(
+                        "it is a pointer of Git LFS to a file that was not fetched: run 'git lfs"
+                                + " pull'");
+            }
             long length = prefix.getLong(0);
             if (length < 2 || length > SafetensorsHeader.MAX_BYTES) {
-                throw new SafetensorsHeader.Fault("its header would have " + length + " bytes");
+                throw new SafetensorsHeader.Fault(
+                        "its header would have "
+                                + Long.toUnsignedString(length)
+                                + " bytes, expected 2 to "
+                                + SafetensorsHeader.MAX_BYTES
+                                + ": it is damaged, or is not a safetensors file");
             }
             long dataStart = SafetensorsHeader.PREFIX + length;
             if (dataStart > size) {
                 throw new SafetensorsHeader.Fault(
-                        "its header ends at byte " + dataStart + ", the file at " + size);
+                        "its header ends at byte "
+                                + dataStart
+                                + ", but the file at byte "
+                                + size
+                                + ": it is truncated, or is not a safetensors file");
             }
             ByteBuffer header = ByteBuffer.allocate((int) length);
             readAll(channel, header, SafetensorsHeader.PREFIX);
@@ -330,10 +350,39 @@ public final class SafetensorsFile {
      *
      * @param name the name of the tensor
      * @return the type of its elements
-     * @throws UsageException if there is no such tensor
+     * @throws UsageException if there is no such tensor, or JCCL has no such type
      */
     public DataType dataType(String name) {
+        return type(name, entry(name));
+    }
+
+    /**
+     * Returns the type of a tensor as the file names it, for instance {@code F32}. The format has
+     * types that JCCL lacks; such a tensor cannot be read, but the others of its file can.
+     *
+     * @param name the name of the tensor
+     * @return the name of the type of its elements
+     * @throws UsageException if there is no such tensor
+     */
+    public String typeName(String name) {
         return entry(name).type();
+    }
+
+    private DataType type(String name, SafetensorsHeader.Entry entry) {
+        DataType type = SafetensorsHeader.type(entry.type());
+        if (type == null) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "tensor '"
+                            + name
+                            + "' of "
+                            + path
+                            + " has the type "
+                            + entry.type()
+                            + ", which JCCL lacks; it has "
+                            + SafetensorsHeader.types());
+        }
+        return type;
     }
 
     /**
@@ -374,20 +423,22 @@ public final class SafetensorsFile {
      * @param offset the first element to read, in the flat tensor
      * @param target the tensor to fill, of the same type; its count is the number of elements to
      *     read
-     * @throws UsageException if there is no such tensor, its type differs, or the elements are out
-     *     of its range
+     * @throws UsageException if there is no such tensor, JCCL has no such type, the type of the
+     *     target differs, or the elements are out of its range
      * @throws CheckpointException if the file cannot be read, the checksum does not match, or there
      *     is no checksum and the file was replaced since {@link #open}. The contents of the target
      *     are then undefined
      */
     public void read(String name, long offset, Tensor target) {
         SafetensorsHeader.Entry entry = entry(name);
-        if (target == null || target.dataType() != entry.type()) {
+        DataType type = type(name, entry);
+        long elements = (entry.end() - entry.begin()) / type.size();
+        if (target == null || target.dataType() != type) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "tensor '" + name + "' of " + path + " is " + entry.type() + ", not " + target);
+                    "tensor '" + name + "' of " + path + " is " + type + ", not " + target);
         }
-        if (offset < 0 || offset > entry.count() - target.count()) {
+        if (offset < 0 || offset > elements - target.count()) {
             throw new UsageException(
                     FailureContext.NONE,
                     "elements "
@@ -397,20 +448,20 @@ public final class SafetensorsFile {
                             + " are not inside tensor '"
                             + name
                             + "' of "
-                            + entry.count());
+                            + Counted.of(elements, "element"));
         }
         CRC32C checksum = new CRC32C();
         String expected = header.metadata().get(CHECKSUM + name);
         try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
             ByteBuffer bytes = ByteBuffer.allocateDirect(PIECE).order(ByteOrder.nativeOrder());
-            long piece = PIECE / entry.type().size();
-            for (long from = 0; from < entry.count(); from += piece) {
-                long count = Math.min(piece, entry.count() - from);
-                bytes.clear().limit(Math.toIntExact(count * entry.type().size()));
-                readAll(channel, bytes, dataStart + entry.begin() + from * entry.type().size());
+            long piece = PIECE / type.size();
+            for (long from = 0; from < elements; from += piece) {
+                long count = Math.min(piece, elements - from);
+                bytes.clear().limit(Math.toIntExact(count * type.size()));
+                readAll(channel, bytes, dataStart + entry.begin() + from * type.size());
                 checksum.update(bytes.flip());
                 bytes.rewind();
-                copy(Tensor.of(bytes, entry.type()), from, offset, target);
+                copy(Tensor.of(bytes, type), from, offset, target);
             }
             if (!text(checksum.getValue()).equals(expected)) {
                 requireSameVersion();

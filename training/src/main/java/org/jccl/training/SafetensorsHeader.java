@@ -7,6 +7,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeSet;
 import org.jccl.DataType;
 
 /**
@@ -20,8 +21,8 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensor
     /** Bytes of the header's length, which precedes the header. */
     static final int PREFIX = Long.BYTES;
 
-    /** Largest header that is read; the format allows 100 MB. */
-    static final int MAX_BYTES = 16 << 20;
+    /** The largest header of the format. */
+    static final int MAX_BYTES = 100_000_000;
 
     private static final String METADATA = "__metadata__";
     private static final int ALIGNMENT = 8;
@@ -42,19 +43,47 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensor
                     Map.entry("F8_E4M3", DataType.FLOAT8_E4M3),
                     Map.entry("F8_E5M2", DataType.FLOAT8_E5M2));
 
+    /** Bits of an element of the types that the format has and JCCL lacks. */
+    private static final Map<String, Integer> OTHER_TYPES =
+            Map.of(
+                    "F4", 4,
+                    "F6_E2M3", 6,
+                    "F6_E3M2", 6,
+                    "F8_E8M0", 8,
+                    "F8_E4M3FNUZ", 8,
+                    "F8_E5M2FNUZ", 8,
+                    "U16", 16,
+                    "U32", 32,
+                    "U64", 64,
+                    "C64", 64);
+
     /**
      * A tensor.
      *
-     * @param type the type of its elements
+     * @param type the name of the type of its elements
      * @param shape its sizes
      * @param begin the first byte, relative to the end of the header
      * @param end the byte after the last one
      */
-    record Entry(DataType type, List<Long> shape, long begin, long end) {
+    record Entry(String type, List<Long> shape, long begin, long end) {}
 
-        long count() {
-            return (end - begin) / type.size();
-        }
+    /** Returns the name of a type in the format. */
+    static String name(DataType type) {
+        return TYPES.entrySet().stream()
+                .filter(entry -> entry.getValue() == type)
+                .map(Map.Entry::getKey)
+                .findFirst()
+                .orElseThrow();
+    }
+
+    /** Returns the type with a name in the format, or null if JCCL lacks it. */
+    static DataType type(String name) {
+        return TYPES.get(name);
+    }
+
+    /** Returns the names of the types that JCCL has. */
+    static String types() {
+        return String.join(", ", new TreeSet<>(TYPES.keySet()));
     }
 
     /** Thrown if a header is invalid. */
@@ -97,12 +126,14 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensor
                             throw new Fault(METADATA + " appears twice");
                         }
                         seen[0] = true;
-                        parser.object(
-                                key -> {
-                                    if (metadata.put(key, parser.string()) != null) {
-                                        throw new Fault("metadata '" + key + "' appears twice");
-                                    }
-                                });
+                        if (!parser.acceptNull()) {
+                            parser.object(
+                                    key -> {
+                                        if (metadata.put(key, parser.string()) != null) {
+                                            throw new Fault("metadata '" + key + "' appears twice");
+                                        }
+                                    });
+                        }
                     } else if (tensors.put(name, entry(parser, name)) != null) {
                         throw new Fault("tensor '" + name + "' appears twice");
                     }
@@ -113,33 +144,29 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensor
     }
 
     private static Entry entry(HeaderParser parser, String name) throws Fault {
-        DataType[] type = new DataType[1];
+        List<String> type = new ArrayList<>();
         List<List<Long>> shape = new ArrayList<>();
         List<List<Long>> offsets = new ArrayList<>();
         parser.object(
                 key -> {
                     switch (key) {
-                        case "dtype" -> {
-                            String text = parser.string();
-                            if (type[0] != null || !TYPES.containsKey(text)) {
-                                throw new Fault("tensor '" + name + "' has dtype " + text);
-                            }
-                            type[0] = TYPES.get(text);
-                        }
+                        case "dtype" -> type.add(parser.string());
                         case "shape" -> shape.add(parser.numbers());
                         case "data_offsets" -> offsets.add(parser.numbers());
-                        default -> throw new Fault("tensor '" + name + "' has a field " + key);
+                        default -> parser.skipValue();
                     }
                 });
-        if (type[0] == null || shape.size() != 1 || offsets.size() != 1) {
+        if (type.size() != 1 || shape.size() != 1 || offsets.size() != 1) {
             throw new Fault(
                     "tensor '" + name + "' must have dtype, shape and data_offsets, each once");
         }
         List<Long> range = offsets.get(0);
         try {
-            long bytes = Math.multiplyExact(count(shape.get(0)), type[0].size());
-            if (range.size() == 2 && range.get(1) - range.get(0) == bytes) {
-                return new Entry(type[0], shape.get(0), range.get(0), range.get(1));
+            long bits = Math.multiplyExact(count(shape.get(0)), bits(name, type.get(0)));
+            if (bits % Byte.SIZE == 0
+                    && range.size() == 2
+                    && range.get(1) - range.get(0) == bits / Byte.SIZE) {
+                return new Entry(type.get(0), shape.get(0), range.get(0), range.get(1));
             }
         } catch (ArithmeticException e) {
             // larger than any file
@@ -147,10 +174,30 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensor
         throw new Fault(
                 "tensor '"
                         + name
-                        + "' of shape "
+                        + "' of "
+                        + type.get(0)
+                        + " and shape "
                         + shape.get(0)
                         + " does not fit its data_offsets "
                         + range);
+    }
+
+    private static long bits(String name, String type) throws Fault {
+        if (TYPES.containsKey(type)) {
+            return (long) TYPES.get(type).size() * Byte.SIZE;
+        }
+        if (OTHER_TYPES.containsKey(type)) {
+            return OTHER_TYPES.get(type);
+        }
+        throw new Fault(
+                "tensor '"
+                        + name
+                        + "' has the dtype '"
+                        + type
+                        + "', which is not one of the format: "
+                        + types()
+                        + ", "
+                        + String.join(", ", new TreeSet<>(OTHER_TYPES.keySet())));
     }
 
     private static void checkRanges(Map<String, Entry> tensors, long dataBytes) throws Fault {
@@ -166,7 +213,7 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensor
                                 + tensor.getKey()
                                 + "' begins at byte "
                                 + tensor.getValue().begin()
-                                + ", but the previous tensor ends at "
+                                + " of the data; the tensors before it end at byte "
                                 + next);
             }
             next = tensor.getValue().end();
@@ -197,7 +244,7 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensor
         for (Map.Entry<String, Entry> tensor : tensors.entrySet()) {
             json.append(json.length() == 1 ? "" : ",");
             Entry entry = tensor.getValue();
-            quote(json, tensor.getKey()).append(":{\"dtype\":\"").append(name(entry.type()));
+            quote(json, tensor.getKey()).append(":{\"dtype\":\"").append(entry.type());
             json.append("\",\"shape\":").append(entry.shape().toString().replace(" ", ""));
             json.append(",\"data_offsets\":[").append(entry.begin()).append(',');
             json.append(entry.end()).append("]}");
@@ -211,14 +258,6 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensor
         }
         System.arraycopy(text, 0, bytes, PREFIX, text.length);
         return bytes;
-    }
-
-    private static String name(DataType type) {
-        return TYPES.entrySet().stream()
-                .filter(entry -> entry.getValue() == type)
-                .map(Map.Entry::getKey)
-                .findFirst()
-                .orElseThrow();
     }
 
     private static StringBuilder quote(StringBuilder json, String text) {

@@ -556,11 +556,6 @@ final class CheckpointTest {
         saveRefused("elements 2 to 2 of tensor 'x' are in no file", ofX(0, 5), ofX(3, 5));
         saveRefused("elements 1 to 1 of tensor 'x' are in several files", ofX(0, 3), ofX(1, 3));
         saveRefused("of shape [5], in other files float32 of shape [4]", ofX(0, 4), ofX(2, 5));
-        long[] deep = new long[65];
-        Arrays.fill(deep, 1);
-        deep[0] = 2;
-        Shard tooDeep = Shard.part("x", 0, range(0, 2), deep);
-        saveRefused("cannot be read", List.of(tooDeep), List.of());
     }
 
     @Test
@@ -684,6 +679,30 @@ final class CheckpointTest {
         }
     }
 
+    /** A rank that has none of what another one has is not described by nothing. */
+    @Test
+    void aTensorThatIsReplicatedOnOneRankOnlyIsNamed() throws Exception {
+        TestRanks.onCpu(
+                3,
+                group -> {
+                    try (Tensor all = Tensor.copyOf(new float[6])) {
+                        Shard shard =
+                                group.rank() == 1
+                                        ? Shard.replicated("bias", all, 6)
+                                        : Shard.part("bias", 2, all.slice(0, 2), 6);
+                        assertThatThrownBy(
+                                        () ->
+                                                Checkpoint.save(
+                                                        group, directory, List.of(shard), Map.of()))
+                                .isInstanceOf(DifferentModelsException.class)
+                                .hasMessageContaining(
+                                        "rank 0 has nothing there, rank 1 has replicated tensor"
+                                                + " 'bias' (float32 [6]); all ranks must save the"
+                                                + " same replicated tensors");
+                    }
+                });
+    }
+
     @Test
     void headersThatAreWrongAreRefused() throws IOException {
         headerRefused(
@@ -691,10 +710,11 @@ final class CheckpointTest {
         headerRefused(
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[4,12]}}", "begins at");
         headerRefused(
-                "{\"a\":{\"dtype\":\"F99\",\"shape\":[2],\"data_offsets\":[0,8]}}", "dtype F99");
+                "{\"a\":{\"dtype\":\"F99\",\"shape\":[2],\"data_offsets\":[0,8]}}", "dtype 'F99'");
         headerRefused("{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}}", "each once");
         headerRefused(
-                "{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}", "a count");
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}",
+                "a whole number of 0 or more");
         headerRefused(
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387906],"
                         + "\"data_offsets\":[0,8]}}",
@@ -703,9 +723,10 @@ final class CheckpointTest {
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
                         + "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}",
                 "'a' appears twice");
-        headerRefused("[]", "does not begin with {");
-        headerRefused("{}x", "its end");
-        headerRefused("{\"a\"", "':'");
+        headerRefused("[]", "expected '{' at character 0, found '['");
+        headerRefused("{}x", "expected nothing more at character 2, found 'x'");
+        headerRefused("{}\0", "found the character U+0000");
+        headerRefused("{\"a\"", "expected ':' at character 4, found its end");
         headerRefused("{\"\\ud800\":1}", "surrogate");
         headerRefused("{}", "0 bytes, but 8 follow");
         accepted("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}  ");

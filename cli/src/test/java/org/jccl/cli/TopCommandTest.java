@@ -89,6 +89,21 @@ class TopCommandTest {
     }
 
     @Test
+    void aFileThatCannotBeReadHidesNoOtherRank() throws IOException {
+        write(0, 2, 0, "\"groups\": [" + group("world", 7, "", 0) + "]");
+        Files.writeString(folder.resolve("rank1.json"), "{\"version\": \"jccl mon");
+        Command once = top("--once");
+        assertThat(once.out())
+                .contains("0 ok", "1 missing")
+                .contains("rank1.json is left out: it is cut off in line 1");
+        assertThat(once.exitCode()).isEqualTo(1);
+        Files.delete(folder.resolve("rank0.json"));
+        assertThat(top("--once").err())
+                .contains("rank1.json is left out")
+                .doesNotContain("REDACTED");
+    }
+
+    @Test
     void theGroupThatHoldsARankUpIsShown() throws IOException {
         String world = group("world", 4, "", 0);
         write(0, 2, 0, "\"groups\": [" + world + "," + group("world/0,1", 9, "", 0) + "]");
@@ -205,7 +220,9 @@ class TopCommandTest {
             Files.writeString(folder.resolve("rank0.json"), text);
             Command top = top("--once");
             assertThat(top.exitCode()).as(text).isEqualTo(1);
-            assertThat(top.err()).as(text).contains("jccl top: " + folder + ": rank0.json: ");
+            assertThat(top.err())
+                    .as(text)
+                    .contains("jccl top: " + folder + ": rank0.json is left out: ");
         }
         write(9, 5, 0, "\"groups\": []");
         Files.delete(folder.resolve("rank0.json"));

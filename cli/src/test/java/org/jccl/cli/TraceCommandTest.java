@@ -111,6 +111,39 @@ final class TraceCommandTest {
         assertThat(values(trace, "name")).contains("world (test)", "world (test) +1");
     }
 
+    /** A rank may be killed while it writes. */
+    @Test
+    void recordingsThatCannotBeReadDoNotHideOthers() throws IOException {
+        recordBarriers(2, "", 9, 1);
+        String whole = Files.readString(folder.resolve("rank2.world.test.json"));
+        Files.writeString(
+                folder.resolve("rank3.world.test.json"), whole.substring(0, whole.length() / 2));
+        Files.writeString(folder.resolve("rank4.world.test.json"), "");
+        Files.writeString(folder.resolve("rank5.world.test.json"), "{\"rank\": five}");
+        Files.writeString(folder.resolve("rank6.world.test.json"), "{\"rank\": 6}");
+        Files.write(folder.resolve("rank7.world.test.json"), new byte[] {-1, -2, 0});
+        String trace = folder.resolve("trace.json").toString();
+        Command command = Command.jccl("trace", folder.toString(), "-o", trace);
+        assertThat(command.exitCode()).isZero();
+        assertThat(command.out()).contains("1 operations of 1 ranks");
+        assertThat(command.err().lines())
+                .hasSize(5)
+                .allMatch(line -> line.startsWith("jccl trace: rank"));
+        assertThat(command.err())
+                .contains(
+                        "rank3.world.test.json is left out: it is cut off in line ",
+                        "rank4.world.test.json is left out: it is empty",
+                        "rank5.world.test.json is left out: it is not JSON in line 1, column ",
+                        "rank6.world.test.json is left out: it is no recording of JCCL",
+                        "rank7.world.test.json is left out: ")
+                .doesNotContain("Exception", "REDACTED");
+        Files.delete(folder.resolve("rank2.world.test.json"));
+        command = Command.jccl("trace", folder.toString(), "-o", trace);
+        assertThat(command.exitCode()).isEqualTo(1);
+        assertThat(command.err())
+                .contains("rank3.world.test.json is left out", "no readable recording in");
+    }
+
     @Test
     void saysWhoHasNotCome() throws IOException {
         for (int rank = 0; rank < 2; rank++) {

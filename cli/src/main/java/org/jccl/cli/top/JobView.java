@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import org.jccl.cli.files.Unreadable;
 
 /** A job at one moment: the state of each rank, and which ranks wait for which others. */
 final class JobView {
@@ -49,9 +50,10 @@ final class JobView {
      * Compares ranks.
      *
      * @param files the last file of each rank, in any order
+     * @param unreadable the files that are no such files
      * @param nowMillis since 1970
      */
-    JobView(List<RankFile> files, long nowMillis) {
+    JobView(List<RankFile> files, List<Unreadable> unreadable, long nowMillis) {
         Map<Integer, RankFile> byRank = new TreeMap<>();
         int size = 0;
         for (RankFile file : files) {
@@ -68,6 +70,7 @@ final class JobView {
         for (int rank = 0; rank < size; rank++) {
             rows.add(row(rank, Optional.ofNullable(byRank.get(rank)), furthest, nowMillis));
         }
+        unreadable.forEach(each -> findings.add(each.toString()));
         explain(furthest);
     }
 

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
+import org.jccl.cli.files.Unreadable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExecutionException;
 import picocli.CommandLine.Model.CommandSpec;
@@ -87,7 +88,12 @@ public final class TopCommand implements Callable<Integer> {
     private int watch(Screen screen) throws IOException, InterruptedException {
         boolean reported = false;
         while (true) {
-            JobView view = new JobView(read(), System.currentTimeMillis());
+            List<Unreadable> unreadable = new ArrayList<>();
+            List<RankFile> files = read(unreadable);
+            if (files.isEmpty() && !unreadable.isEmpty()) {
+                throw new IOException(unreadable.get(0).toString());
+            }
+            JobView view = new JobView(files, unreadable, System.currentTimeMillis());
             if (view.rows().isEmpty()) {
                 if (once) {
                     throw new IOException(
@@ -117,7 +123,7 @@ public final class TopCommand implements Callable<Integer> {
         return pause < 1000 ? pause : pause + 500 - (System.currentTimeMillis() + pause) % 1000;
     }
 
-    private List<RankFile> read() throws IOException {
+    private List<RankFile> read(List<Unreadable> unreadable) throws IOException {
         if (!Files.isDirectory(folder)) {
             return List.of();
         }
@@ -133,7 +139,7 @@ public final class TopCommand implements Callable<Integer> {
                 // Another process deletes files here.
                 continue;
             } catch (IOException e) {
-                throw new IOException(name(file) + ": " + e.getMessage(), e);
+                unreadable.add(Unreadable.of(file, e));
             }
         }
         return ranks;

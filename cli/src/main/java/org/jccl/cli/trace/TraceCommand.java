@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
+import org.jccl.cli.files.Unreadable;
 import org.jccl.spi.Arrivals;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExecutionException;
@@ -81,11 +82,14 @@ public final class TraceCommand implements Callable<Integer> {
                     folder + " is no folder; name the one that JCCL_TRACE_DIR named");
         }
         try {
-            List<Recording> recordings = read();
+            List<Unreadable> unreadable = new ArrayList<>();
+            List<Recording> recordings = read(unreadable);
+            unreadable.forEach(each -> spec.commandLine().getErr().println("jccl trace: " + each));
+            spec.commandLine().getErr().flush();
             if (recordings.isEmpty()) {
                 throw new ExecutionException(
                         spec.commandLine(),
-                        "no recording in "
+                        (unreadable.isEmpty() ? "no recording in " : "no readable recording in ")
                                 + folder
                                 + "; start the ranks with JCCL_TRACE_DIR and close their groups");
             }
@@ -192,7 +196,7 @@ public final class TraceCommand implements Callable<Integer> {
         }
     }
 
-    private List<Recording> read() throws IOException {
+    private List<Recording> read(List<Unreadable> unreadable) throws IOException {
         List<Recording> recordings = new ArrayList<>();
         try (Stream<Path> files = Files.list(folder)) {
             for (Path file :
@@ -202,7 +206,7 @@ public final class TraceCommand implements Callable<Integer> {
                 try {
                     recordings.add(Recording.read(file));
                 } catch (IOException e) {
-                    throw new IOException(file + ": " + e.getMessage(), e);
+                    unreadable.add(Unreadable.of(file, e));
                 }
             }
         }

@@ -1,0 +1,2 @@
+/** What the commands that read files of ranks share. */
+package org.jccl.cli.files;

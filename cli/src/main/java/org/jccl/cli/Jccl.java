@@ -1,9 +1,7 @@
 package org.jccl.cli;
 
 import java.io.FileDescriptor;
-import java.io.FileOutputStream;
 import java.io.PrintWriter;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Properties;
 import org.jccl.JcclException;
@@ -55,9 +53,9 @@ public final class Jccl {
     public static void main(String[] arguments) {
         logInOneLine();
         // The lines of ranks are passed unchanged, whatever the locale is.
-        PrintWriter out = writer(FileDescriptor.out);
-        PrintWriter err = writer(FileDescriptor.err);
-        int exitCode = execute(out, err, arguments);
+        PrintWriter out = new RawWriter(FileDescriptor.out);
+        PrintWriter err = new RawWriter(FileDescriptor.err);
+        int exitCode = execute(out, err, RawArguments.of(arguments));
         System.exit(exitCode);
     }
 
@@ -68,10 +66,6 @@ public final class Jccl {
                 && !given.containsKey("java.util.logging.config.class")) {
             given.putIfAbsent("java.util.logging.SimpleFormatter.format", "jccl: %4$s: %5$s%6$s%n");
         }
-    }
-
-    private static PrintWriter writer(FileDescriptor descriptor) {
-        return new PrintWriter(new FileOutputStream(descriptor), true, StandardCharsets.UTF_8);
     }
 
     /**
@@ -88,6 +82,8 @@ public final class Jccl {
         CommandLine run = jccl.getSubcommands().get("run");
         if (run != null) {
             run.setStopAtPositional(true);
+            // As in torchrun, the last one counts, for instance after the options of a script.
+            run.setOverwrittenOptionsAllowed(true);
         }
         return jccl.setOut(out)
                 .setErr(err)

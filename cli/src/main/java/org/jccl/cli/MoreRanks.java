@@ -21,7 +21,9 @@ final class MoreRanks {
     @Option(names = ROLE, required = true)
     String role;
 
-    @Option(names = {"-n", "--nproc-per-node", "--nproc_per_node"})
+    @Option(
+            names = {"-n", "--nproc-per-node", "--nproc_per_node"},
+            converter = RankCount.class)
     int ranks = 1;
 
     @Parameters(arity = "1..*", paramLabel = "CMD")

@@ -1,23 +1,32 @@
 package org.jccl.cli;
 
+import java.io.IOException;
 import java.io.PrintWriter;
+import java.math.BigDecimal;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.jccl.UsageException;
 import org.jccl.launch.ElasticNodes;
 import org.jccl.launch.LaunchException;
+import org.jccl.launch.OutputHandler;
 import org.jccl.launch.OutputStreams;
 import org.jccl.launch.ProcessLauncher;
 import org.jccl.launch.ProcessLauncherBuilder;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.ExecutionException;
 import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -62,14 +71,19 @@ final class RunCommand implements Callable<Integer> {
     private static final String LOOPBACK = "127.0.0.1";
     private static final int DEFAULT_PORT = 29500;
 
+    /** Enough for all roles; choices of streams apply to local ranks below this. */
+    private static final int MOST_LOCAL_RANKS = 1 << 12;
+
     @Spec private CommandSpec spec;
 
     @Option(
             names = {"-n", "--nproc-per-node", "--nproc_per_node"},
-            paramLabel = "N",
+            paramLabel = "N|auto|cpu|gpu",
             defaultValue = "${env:PET_NPROC_PER_NODE:-1}",
-            converter = Ranks.class,
-            description = "Number of ranks on this node.")
+            converter = RankCount.class,
+            description =
+                    "Number of ranks on this node: cpu for that of processors, gpu or xpu for that"
+                            + " of devices, auto for devices if there are any.")
     private int ranksPerNode;
 
     @Option(
@@ -188,37 +202,63 @@ final class RunCommand implements Callable<Integer> {
     @Option(
             names = {"--log-dir", "--log_dir"},
             paramLabel = "DIR",
+            defaultValue = "${env:PET_LOG_DIR}",
             description =
                     "Keep the ranks' output in DIR/ID/attempt_N/LOCAL_RANK; both streams, unless"
-                            + " --tee or --redirects say otherwise.")
+                            + " --tee or --redirects say otherwise. ID gets a number if another job"
+                            + " has that folder.")
     private Path logDirectory;
 
     @Option(
             names = {"-t", "--tee"},
-            paramLabel = "0-3",
-            converter = Streams.class,
-            description = "Streams to keep and show: 0 none, 1 output, 2 errors, 3 both.")
-    private OutputStreams tee;
+            paramLabel = "S|R:S,...",
+            converter = StreamChoice.Reader.class,
+            defaultValue = "${env:PET_TEE}",
+            description =
+                    "Streams to keep and show: 0 none, 1 output, 2 errors, 3 both; or of single"
+                            + " local ranks, as 0:3,1:2. Without --log-dir, in a temporary folder.")
+    private StreamChoice tee;
 
     @Option(
             names = {"-r", "--redirects"},
-            paramLabel = "0-3",
-            converter = Streams.class,
+            paramLabel = "S|R:S,...",
+            converter = StreamChoice.Reader.class,
+            defaultValue = "${env:PET_REDIRECTS}",
             description = "Streams to keep and not to show.")
-    private OutputStreams redirects;
+    private StreamChoice redirects;
+
+    @Option(
+            names = {"--local-ranks-filter", "--local_ranks_filter"},
+            paramLabel = "R",
+            split = ",",
+            defaultValue = "${env:PET_LOCAL_RANKS_FILTER}",
+            description = "Show the output of these local ranks only.")
+    private List<Integer> shownRanks;
+
+    @Option(
+            names = {"--signals-to-handle", "--signals_to_handle"},
+            paramLabel = "NAME",
+            defaultValue = "${env:PET_SIGNALS_TO_HANDLE}",
+            description =
+                    "Signals, separated by commas, that end the job: ranks get the signal, and"
+                            + " SIGTERM after --shutdown-timeout. SIGTERM, SIGINT and SIGHUP always"
+                            + " do; others, such as SIGUSR1, are only passed to the ranks.")
+    private String endingSignals;
 
     @Option(
             names = "--timeout",
             paramLabel = "SECONDS",
+            converter = Seconds.class,
             description = "Stop the job after this time (default: never).")
-    private Long timeoutSeconds;
+    private Duration timeout;
 
     @Option(
             names = {"--shutdown-timeout", "--shutdown_timeout"},
             paramLabel = "SECONDS",
             defaultValue = "${env:PET_SHUTDOWN_TIMEOUT:-5}",
+            converter = Seconds.class,
             description = "How long ranks may take to stop after SIGTERM.")
-    private long shutdownSeconds;
+    private Duration shutdownTimeout;
 
     @ArgGroup(
             exclusive = false,
@@ -228,6 +268,8 @@ final class RunCommand implements Callable<Integer> {
                             + " JCCL_TLS_KEY and JCCL_TLS_CA):%n")
     private TlsFiles tls;
 
+    @Mixin private TorchrunOptions others;
+
     @Parameters(
             arity = "1..*",
             paramLabel = "CMD",
@@ -236,13 +278,43 @@ final class RunCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
+        others.check(spec.commandLine());
+        Set<String> ending = endingSignals();
         ProcessLauncher launcher = launcher();
+        CountDownLatch ended = new CountDownLatch(1);
+        Signals.handle(signal -> passOn(launcher, signal, ending.contains(signal), ended));
         try {
             launcher.run();
             return 0;
         } catch (LaunchException e) {
             spec.commandLine().getErr().println("jccl run: " + e.getMessage());
             return e.exitCode();
+        } finally {
+            ended.countDown();
+        }
+    }
+
+    private Set<String> endingSignals() {
+        try {
+            return endingSignals == null ? Set.of() : Signals.parse(endingSignals);
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(
+                    spec.commandLine(), "--signals-to-handle: " + e.getMessage(), e);
+        }
+    }
+
+    private void passOn(
+            ProcessLauncher launcher, String signal, boolean ends, CountDownLatch ended) {
+        spec.commandLine().getErr().println("jccl run: passing SIG" + signal + " to the ranks");
+        launcher.signal(signal);
+        if (ends) {
+            try {
+                if (!ended.await(shutdownTimeout.toMillis(), TimeUnit.MILLISECONDS)) {
+                    System.exit(Signals.exitCode(signal));
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
@@ -259,11 +331,15 @@ final class RunCommand implements Callable<Integer> {
         ProcessLauncherBuilder builder =
                 ProcessLauncher.builder(ranksPerNode)
                         .role(role)
-                        .command(roles.get(0))
+                        .command(RawArguments.command(roles.get(0)))
                         .runId(runId)
                         .maxRestarts(maxRestarts)
-                        .grace(Duration.ofSeconds(shutdownSeconds))
-                        .output(this::print);
+                        .grace(shutdownTimeout)
+                        .inheritInput()
+                        .output(new Printer());
+        if (shownRanks != null) {
+            builder.show(shownRanks);
+        }
         if (keepSurvivors) {
             builder.keepSurvivors();
         }
@@ -273,12 +349,12 @@ final class RunCommand implements Callable<Integer> {
         if (replace) {
             builder.replaceLostRanks();
         }
-        if (timeoutSeconds != null) {
-            builder.timeout(Duration.ofSeconds(timeoutSeconds));
+        if (timeout != null) {
+            builder.timeout(timeout);
         }
         for (List<String> words : roles.subList(1, roles.size())) {
             MoreRanks more = MoreRanks.parse(words, spec.commandLine());
-            builder.addRole(more.role, more.ranks, more.command);
+            builder.addRole(more.role, more.ranks, RawArguments.command(more.command));
         }
         placeNodes(builder);
         keepLogs(builder);
@@ -294,6 +370,16 @@ final class RunCommand implements Callable<Integer> {
             return;
         }
         int count = nodes.max();
+        if (masterAddress == null && endpoints != null && endpoints.size() == 1) {
+            // torchrun's other way to name the master.
+            String endpoint = endpoints.get(0);
+            int colon = endpoint.lastIndexOf(':');
+            boolean hasPort =
+                    colon > endpoint.lastIndexOf(']') && colon == endpoint.indexOf(':')
+                            || colon > endpoint.lastIndexOf(']') && endpoint.startsWith("[");
+            masterAddress = hasPort ? endpoint.substring(0, colon) : endpoint;
+            masterPort = masterPort == null && hasPort ? port(endpoint, colon) : masterPort;
+        }
         if (replace && endpoints != null && endpoints.size() > 1) {
             builder.nodes(count, nodeRank).replicatedStore(endpoints.toArray(String[]::new));
             return;
@@ -313,11 +399,20 @@ final class RunCommand implements Callable<Integer> {
                 masterPort == null ? defaultPort : masterPort);
     }
 
+    private int port(String endpoint, int colon) {
+        String port = endpoint.substring(colon + 1);
+        if (!port.matches("\\d{1,5}")) {
+            throw new ParameterException(
+                    spec.commandLine(), "--rdzv-endpoint=" + endpoint + " is not host:port");
+        }
+        return Integer.parseInt(port);
+    }
+
     private boolean isElastic() {
         String chosen = rendezvous == null || rendezvous.isEmpty() ? "" : rendezvous;
         return switch (chosen.toLowerCase(Locale.ROOT)) {
             case "" -> nodes.isElastic();
-            case "c10d" -> nodes.max() > 1 || endpoints != null;
+            case "c10d" -> nodes.max() > 1;
             case "static" -> {
                 if (nodes.isElastic()) {
                     throw new ParameterException(
@@ -367,21 +462,56 @@ final class RunCommand implements Callable<Integer> {
 
     private void keepLogs(ProcessLauncherBuilder builder) {
         if (logDirectory == null && (tee != null || redirects != null)) {
-            throw new ParameterException(
-                    spec.commandLine(), "--tee and --redirects need --log-dir: name a folder");
+            logDirectory = temporaryFolder();
         }
         if (logDirectory != null) {
+            int local = Math.max(ranksPerNode, MOST_LOCAL_RANKS);
             OutputStreams unsaid = redirects == null ? OutputStreams.BOTH : OutputStreams.NONE;
-            builder.logs(
-                    logDirectory,
-                    tee == null ? unsaid : tee,
-                    redirects == null ? OutputStreams.NONE : redirects);
+            if (StreamChoice.isOfAll(tee) && StreamChoice.isOfAll(redirects)) {
+                builder.logs(
+                        logDirectory,
+                        tee == null ? unsaid : tee.all(),
+                        redirects == null ? OutputStreams.NONE : redirects.all());
+            } else {
+                builder.logs(
+                        logDirectory,
+                        tee == null ? Map.of() : tee.ofRanks(local),
+                        redirects == null ? Map.of() : redirects.ofRanks(local));
+            }
         }
     }
 
-    private void print(int rank, boolean error, String line) {
-        PrintWriter stream = error ? spec.commandLine().getErr() : spec.commandLine().getOut();
-        stream.println("[" + rank + "] " + line);
+    private Path temporaryFolder() {
+        try {
+            Path folder = Files.createTempDirectory("jccl-run-");
+            spec.commandLine().getErr().println("jccl run: logs are in " + folder);
+            return folder;
+        } catch (IOException e) {
+            throw new ExecutionException(
+                    spec.commandLine(), "no temporary folder for logs can be made: " + e, e);
+        }
+    }
+
+    /** Shows each line after its rank, with the bytes that the rank has written. */
+    private final class Printer implements OutputHandler {
+
+        @Override
+        public void bytes(int rank, boolean error, byte[] line) {
+            if (stream(error) instanceof RawWriter raw) {
+                raw.line("[" + rank + "] ", line);
+            } else {
+                OutputHandler.super.bytes(rank, error, line);
+            }
+        }
+
+        @Override
+        public void line(int rank, boolean error, String line) {
+            stream(error).println("[" + rank + "] " + line);
+        }
+
+        private PrintWriter stream(boolean error) {
+            return error ? spec.commandLine().getErr() : spec.commandLine().getOut();
+        }
     }
 
     /** The files of the certificates; all or none are given. */
@@ -409,35 +539,21 @@ final class RunCommand implements Callable<Integer> {
         private Path authorities;
     }
 
-    /** Rejects torchrun's words that count devices. */
-    static final class Ranks implements ITypeConverter<Integer> {
+    /** Reads a time such as 90 or 1.5. */
+    static final class Seconds implements ITypeConverter<Duration> {
+
+        private static final BigDecimal MOST = BigDecimal.valueOf(Long.MAX_VALUE / 1_000_000_000);
 
         @Override
-        public Integer convert(String number) {
-            try {
-                return Integer.valueOf(number);
-            } catch (NumberFormatException e) {
-                throw new TypeConversionException(
-                        "'"
-                                + number
-                                + "' is not a number of ranks, and devices are not counted here:"
-                                + " give -n, or nprocPerNode where PET_NPROC_PER_NODE comes from a"
-                                + " job of Kubeflow's");
+        public Duration convert(String text) {
+            if (text.matches("\\d{1,18}(\\.\\d{1,18})?|\\.\\d{1,18}")) {
+                BigDecimal seconds = new BigDecimal(text);
+                if (seconds.compareTo(MOST) <= 0) {
+                    return Duration.ofNanos(seconds.movePointRight(9).longValue());
+                }
             }
-        }
-    }
-
-    /** Reads torchrun's numbers for streams. */
-    static final class Streams implements ITypeConverter<OutputStreams> {
-
-        @Override
-        public OutputStreams convert(String number) {
-            OutputStreams[] all = OutputStreams.values();
-            if (!number.matches("[0-3]")) {
-                throw new TypeConversionException(
-                        "'" + number + "' is not 0 (none), 1 (output), 2 (errors) or 3 (both)");
-            }
-            return all[Integer.parseInt(number)];
+            throw new TypeConversionException(
+                    "'" + text + "' is not a number of seconds, such as 90 or 1.5");
         }
     }
 }

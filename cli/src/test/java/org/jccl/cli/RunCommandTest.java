@@ -1,17 +1,23 @@
 package org.jccl.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.io.File;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.jccl.bootstrap.Rendezvous;
+import org.jccl.cli.info.Bindings;
 import org.jccl.testing.FreePort;
 import org.jccl.testing.LaunchedRank;
 import org.junit.jupiter.api.Test;
@@ -214,12 +220,102 @@ class RunCommandTest {
         assertThat(folder.resolve("q/attempt_0/0/stdout.log")).hasContent("hello");
     }
 
+    @Test
+    void jobsWithOneLogFolderKeepTheirFilesApart(@TempDir Path folder) throws IOException {
+        for (String each : List.of("first", "second")) {
+            run("--log-dir", folder.toString(), "--", "sh", "-c", "echo $0; exit 3", each);
+        }
+        assertThat(folder.resolve("none/attempt_0/0/stdout.log")).hasContent("first");
+        assertThat(folder.resolve("none.2/attempt_0/0/stdout.log")).hasContent("second");
+    }
+
+    @Test
+    void streamsOfSingleRanksAreKeptInATemporaryFolder() throws IOException {
+        String say = "echo out $RANK; echo err $RANK >&2";
+        Result result = run("-n3", "--tee=0:1", "-r", "1:2,2:3", "--", "bash", "-c", say);
+        assertThat(result.out().lines()).containsExactlyInAnyOrder("[0] out 0", "[1] out 1");
+        List<String> err = result.err().lines().toList();
+        assertThat(err).hasSize(2).contains("[0] err 0");
+        String folder =
+                err.stream()
+                        .filter(line -> line.startsWith("jccl run: logs are in"))
+                        .toList()
+                        .get(0);
+        Path attempt = Path.of(folder.substring(folder.indexOf('/'))).resolve("none/attempt_0");
+        assertThat(attempt.resolve("0/stdout.log")).hasContent("out 0");
+        assertThat(attempt.resolve("0/stderr.log")).doesNotExist();
+        assertThat(attempt.resolve("1/stderr.log")).hasContent("err 1");
+        assertThat(attempt.resolve("2/stdout.log")).hasContent("out 2");
+        try (Stream<Path> all = Files.walk(attempt.getParent().getParent())) {
+            all.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(File::delete);
+        }
+    }
+
+    @Test
+    void someRanksAreShown() {
+        assertThat(run("-n3", "--local_ranks_filter=0,2", "--", "echo", "x").out().lines())
+                .containsExactlyInAnyOrder("[0] x", "[2] x");
+    }
+
+    @Test
+    void optionsOfTorchrunThatMeanNothingHereAreIgnored() {
+        Result result =
+                run(
+                        "--no-python",
+                        "--monitor_interval=0.1",
+                        "--start-method",
+                        "spawn",
+                        "--event-log-handler=null",
+                        "--signals-to-handle=SIGTERM,SIGUSR1",
+                        "--rdzv-backend=c10d",
+                        "--rdzv-endpoint=localhost:0",
+                        "--nnodes=1",
+                        "-n7",
+                        "-n2",
+                        "--",
+                        "true");
+        assertThat(result.exitCode()).as(result.err()).isZero();
+        assertThat(result.err().lines().filter(line -> line.startsWith("jccl run: ")))
+                .containsExactly(
+                        "jccl run: --monitor-interval is ignored: the end of a rank is noticed at"
+                                + " once",
+                        "jccl run: --start-method is ignored: ranks are commands",
+                        "jccl run: --event-log-handler is ignored: there are no event handlers");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"cpu", "auto", "CPU"})
+    void ranksMayBeAsManyAsProcessors(String word) {
+        int devices = Bindings.devices();
+        int ranks =
+                word.equals("auto") && devices > 0
+                        ? devices
+                        : Runtime.getRuntime().availableProcessors();
+        assertThat(run("--nproc-per-node=" + word, "--", "echo", "x").out().lines()).hasSize(ranks);
+    }
+
+    @Test
+    void devicesThatAreNotThereAreNotCounted() {
+        assumeTrue(Bindings.devices() == 0, "this host has devices");
+        Result result = run("-ngpu", "--", "true");
+        assertThat(result.exitCode()).isEqualTo(2);
+        assertThat(result.err()).contains("'gpu' needs devices, and no backend finds any");
+    }
+
+    @Test
+    void timesMayHaveFractions() {
+        Result result =
+                jccl("run", "--timeout=0.5", "--shutdown-timeout", ".5", "--", "sleep", "100");
+        assertThat(result.exitCode()).isEqualTo(124);
+        assertThat(result.err()).contains("still running after 500 ms");
+    }
+
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
             value = {
                 "run | Missing required parameter: 'CMD'",
-                "run --nproc-per-node x -- true | is not a number of ranks",
+                "run --nproc-per-node x -- true | is not a number of ranks, nor auto, cpu, gpu or xpu",
                 "run --no-such-option -- true | Unknown option: '--no-such-option'",
                 "run --nnodes 2 -- true | needs --master-addr",
                 "run --nnodes 2:x -- true | is not a number of nodes, nor MIN:MAX",
@@ -227,8 +323,19 @@ class RunCommandTest {
                 "run --nnodes 2:3 --rdzv-backend static -- true | needs --rdzv-backend=c10d",
                 "run --rdzv-backend etcd -- true | it is static or c10d",
                 "run --nnodes 2 --rdzv-backend c10d -- true | needs --rdzv-endpoint",
+                "run --rdzv-endpoint h:x -- true | is not host:port",
+                "run --timeout 1h -- true | is not a number of seconds, such as 90 or 1.5",
+                "run --timeout 9e9 -- true | is not a number of seconds",
+                "run --tee 0:1,x:2 -- true | nor such a number for single local ranks",
+                "run --local-ranks-filter a -- true | --local-ranks-filter",
+                "run --signals-to-handle SIGKILL -- true | cannot be passed on; these can: USR1",
+                "run -m train | no -m of torchrun; name the interpreter: -- python3 -m MODULE",
+                "run --run-path /x.py | no --run-path of torchrun",
+                "run --logs-specs a -- true | no --logs-specs of torchrun",
+                "run --numa-binding node -- true | no --numa-binding of torchrun",
+                "run --virtual-local-rank -- true | no --virtual-local-rank of torchrun",
+                "run --duplicate-stdout-filters a -- true | with grep",
                 "run --nnodes 2:3 --rdzv-endpoint h --rdzv-conf a=1 -- true | unknown [a]",
-                "run --tee 3 -- true | need --log-dir",
                 "run --log-dir d --tee 7 -- true | is not 0 (none)",
                 "run -- true : --role x | after ':' in '--role x': Missing required parameter: 'CMD'",
                 "run -- true : --role x -n y true | after ':' in '--role x -n y true'",

@@ -29,6 +29,11 @@ final class LaunchAttempt {
 
     private static final Duration SHORT_POLL = Duration.ofMillis(20);
 
+    /** Words of the command that sends a signal, before the processes. */
+    private static final int KILL_WORDS = 4;
+
+    private static final int KILL_SECONDS = 10;
+
     /** How long other ranks may take to end after a rank that reports that no restart helps. */
     static final Duration USAGE_GRACE = Duration.ofSeconds(2);
 
@@ -63,6 +68,7 @@ final class LaunchAttempt {
         // Without the hook, ending this JVM (Ctrl-C, SIGTERM) would leave the ranks running.
         Thread hook = new Thread(this::shutDown, "jccl-stop-ranks");
         Runtime.getRuntime().addShutdownHook(hook);
+        reaper.begin(this);
         try {
             start();
             return await(limit);
@@ -72,7 +78,30 @@ final class LaunchAttempt {
             return Optional.of(LaunchException.ofLostStore(settings, gone));
         } finally {
             stop();
+            reaper.end(this);
             removeHook(hook);
+        }
+    }
+
+    /** Sends a signal to the ranks that are alive, and not to processes that they have started. */
+    synchronized void signal(String name) {
+        List<String> command = new ArrayList<>(List.of("sh", "-c", "kill -s \"$0\" \"$@\"", name));
+        ranks.stream()
+                .filter(RankProcess::isAlive)
+                .forEach(rank -> command.add(Long.toString(rank.handle().pid())));
+        if (command.size() == KILL_WORDS) {
+            return;
+        }
+        try {
+            new ProcessBuilder(command)
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start()
+                    .waitFor(KILL_SECONDS, TimeUnit.SECONDS);
+        } catch (IOException e) {
+            LOGGER.log(Level.WARNING, "SIG{0} was not passed to the ranks: {1}", name, e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -137,11 +166,8 @@ final class LaunchAttempt {
     private Optional<Path> logs(int localRank, int replaced) {
         String name = localRank + (replaced == 0 ? "" : "." + replaced);
         return settings.logs()
-                .map(
-                        folder ->
-                                folder.resolve(settings.runId())
-                                        .resolve("attempt_" + round.attempt())
-                                        .resolve(name));
+                .folder()
+                .map(folder -> folder.resolve("attempt_" + round.attempt()).resolve(name));
     }
 
     /** Whether the job can be completed without the ranks that have failed. */

@@ -30,9 +30,8 @@ import org.jccl.internal.checks.Counted;
  * @param maxRestarts how often a failed job is started again, or ranks if lost ones are replaced
  * @param lostRanks what happens when a rank fails
  * @param output takes the ranks' lines
- * @param logs folder of the ranks' log files, if they are kept
- * @param tee streams that go to a log file as well
- * @param redirects streams that go to a log file only
+ * @param input whether rank 0 reads the standard input of this process
+ * @param logs what is kept of the ranks' output, and what is shown
  * @param timeout how long the whole job may take, if there is a limit
  * @param grace how long a rank may take to stop before it is killed
  * @param tls the certificates for the stores; empty for plain ones
@@ -51,9 +50,8 @@ record LaunchSettings(
         int maxRestarts,
         LostRanks lostRanks,
         OutputHandler output,
-        Optional<Path> logs,
-        OutputStreams tee,
-        OutputStreams redirects,
+        boolean input,
+        RankLogs logs,
         Optional<Duration> timeout,
         Duration grace,
         Optional<TlsCredentials> tls) {
@@ -94,11 +92,11 @@ record LaunchSettings(
                 lostRanks != LostRanks.REPLACE || maxRestarts > 0,
                 "lost ranks are to be replaced, but none may be started again; give a number of restarts");
         check(
-                logs.isEmpty() || isBelow(logs.get(), runId),
+                logs.folder().isEmpty() || isBelow(logs.folder().get(), runId),
                 "the run id '"
                         + runId
                         + "' leads out of the log folder "
-                        + logs.map(Path::toString).orElse("")
+                        + logs.folder().map(Path::toString).orElse("")
                         + "; give a name");
         List<String> names = roles.stream().map(LaunchRole::name).toList();
         check(
@@ -126,6 +124,29 @@ record LaunchSettings(
         if (!condition) {
             throw new UsageException(FailureContext.NONE, message);
         }
+    }
+
+    /** The settings of one job, which has a log folder of its own. */
+    LaunchSettings ofJob() {
+        return new LaunchSettings(
+                roles,
+                environment,
+                directory,
+                nodes,
+                nodeRank,
+                masterAddress,
+                masterPort,
+                endpoints,
+                elastic,
+                runId,
+                maxRestarts,
+                lostRanks,
+                output,
+                input,
+                logs.ofJob(runId),
+                timeout,
+                grace,
+                tls);
     }
 
     /** The ranks of each role on a node, for messages. */

@@ -3,7 +3,9 @@ package org.jccl.launch;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.lang.System.Logger.Level;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Kills the ranks if this process is killed and can not stop them itself. A small shell waits for
@@ -34,6 +36,7 @@ final class OrphanReaper implements AutoCloseable {
             """;
 
     private final String id;
+    private final Set<LaunchAttempt> attempts = ConcurrentHashMap.newKeySet();
 
     /** Null where it could not be started. */
     private final Process shell;
@@ -64,6 +67,21 @@ final class OrphanReaper implements AutoCloseable {
     /** Marks a process that is about to be started. */
     void tag(ProcessBuilder rank) {
         rank.environment().put(VARIABLE, id);
+    }
+
+    /** Adds ranks that are running. */
+    void begin(LaunchAttempt attempt) {
+        attempts.add(attempt);
+    }
+
+    /** Removes ranks that have ended. */
+    void end(LaunchAttempt attempt) {
+        attempts.remove(attempt);
+    }
+
+    /** Sends a signal to all ranks that are running. */
+    void signal(String name) {
+        attempts.forEach(attempt -> attempt.signal(name));
     }
 
     /** Lets go of what is left; this process has stopped the ranks itself. */

@@ -1,6 +1,7 @@
 package org.jccl.launch;
 
 import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import org.jccl.internal.checks.Require;
 
 /**
@@ -18,6 +19,18 @@ public interface OutputHandler {
      * @param line the line without its end
      */
     void line(int rank, boolean error, String line);
+
+    /**
+     * Receives one line as the rank has written it. Decodes it as UTF-8 and calls {@link #line},
+     * unless a handler replaces this method.
+     *
+     * @param rank rank in the world of the process that printed it
+     * @param error true for standard error, false for standard output
+     * @param line the bytes of the line without its end
+     */
+    default void bytes(int rank, boolean error, byte[] line) {
+        line(rank, error, new String(line, StandardCharsets.UTF_8));
+    }
 
     /**
      * Prints each line after its rank, as in {@code [3] loss 0.25}.

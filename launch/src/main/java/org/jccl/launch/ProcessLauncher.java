@@ -1,16 +1,9 @@
 package org.jccl.launch;
 
-import java.lang.System.Logger;
-import java.lang.System.Logger.Level;
-import java.time.Duration;
-import java.util.List;
-import org.jccl.Store;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jccl.UsageException;
-import org.jccl.internal.rendezvous.HostedStore;
-import org.jccl.internal.rendezvous.RunId;
 import org.jccl.internal.rendezvous.TimeLimit;
-import org.jccl.store.StoreServer;
-import org.jccl.store.TcpStore;
 
 /**
  * Starts the ranks of a job as processes of this host, with torchrun's environment variables, and
@@ -30,13 +23,8 @@ import org.jccl.store.TcpStore;
  */
 public final class ProcessLauncher {
 
-    private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
-    private static final Duration STORE_TIMEOUT = Duration.ofMinutes(5);
-
-    /** How long node 0 may be silent before the other launchers count it as lost. */
-    private static final Duration SILENCE = Duration.ofMinutes(1);
-
     private final LaunchSettings settings;
+    private final Set<OrphanReaper> jobs = ConcurrentHashMap.newKeySet();
 
     ProcessLauncher(LaunchSettings settings) {
         this.settings = settings;
@@ -77,77 +65,29 @@ public final class ProcessLauncher {
      */
     public void run() {
         TimeLimit limit = TimeLimit.in(settings.timeout());
-        if (settings.elastic().isPresent()) {
-            try (OrphanReaper reaper = OrphanReaper.start()) {
-                new ElasticJob(settings, settings.elastic().get(), limit, reaper).run();
-            }
-            return;
-        }
-        if (settings.endpoints().isEmpty()) {
-            try (HostedStore hosted = openStore(limit);
-                    TcpStore store = hosted.client().duplicate(SILENCE)) {
-                run(new JobStore(store, store.port(), List.of()), limit);
-            }
-        } else {
-            try (StoreServers servers = StoreServers.open(settings, limit);
-                    Store store = servers.connect(SILENCE)) {
-                run(new JobStore(store, settings.masterPort(), servers.all()), limit);
+        LaunchSettings job = settings.ofJob();
+        try (OrphanReaper reaper = OrphanReaper.start()) {
+            jobs.add(reaper);
+            try {
+                new ProcessJob(job, limit, reaper).run();
+            } finally {
+                jobs.remove(reaper);
             }
         }
     }
 
     /**
-     * The store of the launchers and of the ranks.
+     * Sends a signal to all ranks that are running, for programs that save their state when they
+     * are notified. Processes that ranks have started do not get it. Does nothing while no job
+     * runs.
      *
-     * @param port of the master
-     * @param servers if it is replicated
+     * @param signal its name without SIG, for instance {@code USR1}
+     * @throws UsageException if it is null or no name
      */
-    private record JobStore(Store client, int port, List<StoreServer> servers) {}
-
-    private void run(JobStore store, TimeLimit limit) {
-        try (OrphanReaper reaper = OrphanReaper.start()) {
-            NodeAgreement.Conclusion end = attempt(store, 0, limit, reaper);
-            for (int attempt = 1; end.restart(); attempt++) {
-                LOGGER.log(
-                        Level.WARNING,
-                        "restart {0} of {1} after: {2}",
-                        attempt,
-                        settings.maxRestarts(),
-                        end.failure().map(Throwable::getMessage).orElse(""));
-                end = attempt(store, attempt, limit, reaper);
-            }
-            if (end.failure().isPresent()) {
-                throw end.failure().get();
-            }
-        }
-    }
-
-    private HostedStore openStore(TimeLimit limit) {
-        Duration timeout = limit.atMost(STORE_TIMEOUT);
-        String host = settings.masterAddress();
-        return settings.nodeRank() == 0
-                ? HostedStore.serve(
-                        host,
-                        settings.masterPort(),
-                        RunId.of(settings.runId()).contents(),
-                        settings.tls(),
-                        timeout)
-                : HostedStore.connect(host, settings.masterPort(), settings.tls(), timeout);
-    }
-
-    private NodeAgreement.Conclusion attempt(
-            JobStore store, int attempt, TimeLimit limit, OrphanReaper reaper) {
-        NodeAgreement nodes = new NodeAgreement(store.client(), settings, attempt);
-        nodes.enter(limit);
-        LaunchRound round =
-                new LaunchRound(
-                        attempt,
-                        attempt,
-                        settings.nodes(),
-                        settings.nodeRank(),
-                        settings.masterAddress(),
-                        store.port(),
-                        store.servers());
-        return nodes.conclude(new LaunchAttempt(settings, round, nodes, reaper).run(limit), limit);
+    public void signal(String signal) {
+        LaunchSettings.check(
+                signal != null && signal.matches("[A-Z][A-Z0-9+-]*"),
+                "the signal is " + signal + "; give a name such as USR1");
+        jobs.forEach(job -> job.signal(signal));
     }
 }

@@ -6,11 +6,14 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import org.jccl.TlsCredentials;
 import org.jccl.UsageException;
@@ -50,8 +53,10 @@ public final class ProcessLauncherBuilder {
     private LostRanks lostRanks = LostRanks.STOP_OTHERS;
     private OutputHandler output = OutputHandler.prefixed(System.out, System.err);
     private Path logs;
-    private OutputStreams tee = OutputStreams.NONE;
-    private OutputStreams redirects = OutputStreams.NONE;
+    private RankStreams tee = RankLogs.NONE.tee();
+    private RankStreams redirects = RankLogs.NONE.redirects();
+    private Set<Integer> shown = Set.of();
+    private boolean input;
     private Duration timeout;
     private Duration grace = Duration.ofSeconds(5);
 
@@ -326,10 +331,36 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
+     * Lets rank 0 of the job read the standard input of this process. Without this, and on all
+     * other ranks, the standard input is empty.
+     *
+     * @return this
+     */
+    public ProcessLauncherBuilder inheritInput() {
+        this.input = true;
+        return this;
+    }
+
+    /**
+     * Limits whose lines the output handler gets. Log files are not affected.
+     *
+     * @param localRanks ranks of this node; by default all
+     * @return this
+     */
+    public ProcessLauncherBuilder show(Collection<Integer> localRanks) {
+        Set<Integer> copy = new HashSet<>(given(localRanks, "list of local ranks"));
+        check(!copy.isEmpty(), "the list of local ranks to show is empty");
+        copy.forEach(each -> checkLocalRank(each));
+        this.shown = copy;
+        return this;
+    }
+
+    /**
      * Writes what the ranks print to {@code stdout.log} and {@code stderr.log} of the folder {@code
-     * <run id>/attempt_<n>/<local rank>}, with {@code error.json} of a rank that failed (see {@link
-     * ErrorFile}), and the {@code hs_err} files of JVMs that {@link #mainClass} starts beside these
-     * folders.
+     * <run id>/attempt_<n>/<local rank>}, byte for byte, with {@code error.json} of a rank that
+     * failed (see {@link ErrorFile}), and the {@code hs_err} files of JVMs that {@link #mainClass}
+     * starts beside these folders. If the folder of the run id exists, the job takes {@code <run
+     * id>.2} or a higher number, so that no job overwrites the files of another.
      *
      * @param folder the folder; created if it does not exist
      * @param tee streams that go to the output handler as well as to a file
@@ -338,9 +369,41 @@ public final class ProcessLauncherBuilder {
      */
     public ProcessLauncherBuilder logs(Path folder, OutputStreams tee, OutputStreams redirects) {
         this.logs = given(folder, "log folder");
-        this.tee = given(tee, "choice of streams to tee");
-        this.redirects = given(redirects, "choice of streams to redirect");
+        this.tee = new RankStreams(given(tee, "choice of streams to tee"), Map.of());
+        this.redirects =
+                new RankStreams(given(redirects, "choice of streams to redirect"), Map.of());
         return this;
+    }
+
+    /**
+     * Writes what single ranks print to files, see {@link #logs(Path, OutputStreams,
+     * OutputStreams)}.
+     *
+     * @param folder the folder; created if it does not exist
+     * @param tee streams that go to the output handler as well as to a file, by local rank
+     * @param redirects streams that go to a file only, by local rank
+     * @return this
+     */
+    public ProcessLauncherBuilder logs(
+            Path folder, Map<Integer, OutputStreams> tee, Map<Integer, OutputStreams> redirects) {
+        this.logs = given(folder, "log folder");
+        this.tee = ofSome(tee, "choice of streams to tee");
+        this.redirects = ofSome(redirects, "choice of streams to redirect");
+        return this;
+    }
+
+    private static RankStreams ofSome(Map<Integer, OutputStreams> streams, String what) {
+        Map<Integer, OutputStreams> copy = new HashMap<>(given(streams, what));
+        copy.forEach(
+                (localRank, chosen) -> {
+                    checkLocalRank(localRank);
+                    given(chosen, what + " of local rank " + localRank);
+                });
+        return new RankStreams(OutputStreams.NONE, copy);
+    }
+
+    private static void checkLocalRank(Integer localRank) {
+        check(localRank != null && localRank >= 0, "there is no local rank " + localRank);
     }
 
     /**
@@ -432,9 +495,8 @@ public final class ProcessLauncherBuilder {
                         maxRestarts,
                         lostRanks,
                         output,
-                        Optional.ofNullable(logs),
-                        tee,
-                        redirects,
+                        input,
+                        new RankLogs(Optional.ofNullable(logs), tee, redirects, shown),
                         Optional.ofNullable(timeout),
                         grace,
                         credentials()));

@@ -1,10 +1,9 @@
 package org.jccl.launch;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.InputStreamReader;
 import java.io.OutputStream;
-import java.io.Reader;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
@@ -16,15 +15,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * One of the two output streams of a rank. A thread of its own reads it, writes it to a file, and
- * passes each line to the handler. A line of more than 65,536 characters is passed in pieces.
+ * One of the two output streams of a rank. A thread of its own reads it, writes its bytes to a
+ * file, and passes each line to the handler. A line of more than 65,536 bytes is passed in pieces.
  */
 final class RankOutput {
 
     private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
 
-    private static final int MOST_CHARS = 1 << 16;
-    private static final int BUFFER_CHARS = 8 << 10;
+    private static final int MOST_BYTES = 1 << 16;
+    private static final int BUFFER_BYTES = 8 << 10;
 
     /** How long the handler may take for the remaining lines of a rank that has ended. */
     private static final Duration DRAIN = Duration.ofSeconds(5);
@@ -37,7 +36,8 @@ final class RankOutput {
     private final String name;
     private final Optional<Path> file;
     private final OutputStream log;
-    private final Consumer<String> lines;
+    private final Consumer<byte[]> lines;
+    private boolean failed;
     private long lost;
 
     /** Whether the thread waits for the rank to print something, and since when. */
@@ -55,7 +55,7 @@ final class RankOutput {
      * @param lines the handler of each line; must not throw
      * @throws IOException if the file can not be opened
      */
-    RankOutput(String name, Optional<Path> file, Consumer<String> lines) throws IOException {
+    RankOutput(String name, Optional<Path> file, Consumer<byte[]> lines) throws IOException {
         this.name = name;
         this.file = file;
         this.log =
@@ -74,35 +74,41 @@ final class RankOutput {
     }
 
     private void read(InputStream stream) {
-        StringBuilder line = new StringBuilder();
-        char[] buffer = new char[BUFFER_CHARS];
+        ByteArrayOutputStream line = new ByteArrayOutputStream();
+        byte[] buffer = new byte[BUFFER_BYTES];
         boolean afterReturn = false;
-        try (Reader in = new InputStreamReader(stream, StandardCharsets.UTF_8)) {
-            for (int read = next(in, buffer); read >= 0; read = next(in, buffer)) {
+        try (stream) {
+            for (int read = next(stream, buffer); read >= 0; read = next(stream, buffer)) {
+                keep(buffer, read);
                 for (int i = 0; i < read; i++) {
-                    char c = buffer[i];
-                    if (c == '\r' || c == '\n' && !afterReturn) {
+                    byte b = buffer[i];
+                    if (b == '\r' || b == '\n' && !afterReturn) {
                         handOn(line);
-                    } else if (c != '\n') {
-                        if (line.length() >= MOST_CHARS && !Character.isLowSurrogate(c)) {
+                    } else if (b != '\n') {
+                        if (line.size() >= MOST_BYTES && !continuesCharacter(b)) {
                             handOn(line);
                         }
-                        line.append(c);
+                        line.write(b);
                     }
-                    afterReturn = c == '\r';
+                    afterReturn = b == '\r';
                 }
             }
         } catch (IOException e) {
-            line.append("(the ").append(name).append(" was cut off: ").append(e.getMessage());
-            line.append(')');
+            String cut = "(the " + name + " was cut off: " + e.getMessage() + ")";
+            line.writeBytes(cut.getBytes(StandardCharsets.UTF_8));
         }
-        if (!line.isEmpty()) {
+        if (line.size() > 0) {
             handOn(line);
         }
         closeLog();
     }
 
-    private int next(Reader in, char[] buffer) throws IOException {
+    /** Whether a byte is inside a character of UTF-8. */
+    private static boolean continuesCharacter(byte b) {
+        return (b & 0xC0) == 0x80;
+    }
+
+    private int next(InputStream in, byte[] buffer) throws IOException {
         waitingSince = System.nanoTime();
         waiting = true;
         try {
@@ -112,13 +118,13 @@ final class RankOutput {
         }
     }
 
-    private void handOn(StringBuilder line) {
-        String text = line.toString();
-        line.setLength(0);
+    /** Writes to the file exactly what the rank has written. */
+    private void keep(byte[] bytes, int count) {
         try {
-            log.write((text + "\n").getBytes(StandardCharsets.UTF_8));
+            log.write(bytes, 0, count);
         } catch (IOException e) {
-            if (lost++ == 0) {
+            if (!failed) {
+                failed = true;
                 LOGGER.log(
                         Level.WARNING,
                         "{0} can not be written: {1}; the job continues, and lines of {2} will be"
@@ -127,8 +133,16 @@ final class RankOutput {
                         e.getMessage(),
                         name);
             }
+            for (int i = 0; i < count; i++) {
+                lost += bytes[i] == '\n' ? 1 : 0;
+            }
         }
-        lines.accept(text);
+    }
+
+    private void handOn(ByteArrayOutputStream line) {
+        byte[] bytes = line.toByteArray();
+        line.reset();
+        lines.accept(bytes);
     }
 
     private void closeLog() {
@@ -137,7 +151,7 @@ final class RankOutput {
         } catch (IOException e) {
             LOGGER.log(Level.WARNING, "the log of {0} was cut off: {1}", name, e.getMessage());
         }
-        if (lost > 0) {
+        if (failed) {
             LOGGER.log(
                     Level.WARNING,
                     "{0} lines of {1} are missing in {2}",

@@ -3,6 +3,7 @@ package org.jccl.launch;
 import java.io.File;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -50,8 +51,12 @@ final class RankProcess {
         builder.environment().putAll(settings.environment());
         builder.environment().putAll(environment);
         reaper.tag(builder);
+        JvmSignals.restore(builder.environment());
         // A rank that reads from a terminal in the background would stop the job.
-        builder.redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")));
+        builder.redirectInput(
+                settings.input() && rank == 0
+                        ? ProcessBuilder.Redirect.INHERIT
+                        : ProcessBuilder.Redirect.from(new File("/dev/null")));
         settings.directory().map(Path::toFile).ifPresent(builder::directory);
         this.outputs = List.of(output(false, logs), output(true, logs));
         try {
@@ -78,7 +83,7 @@ final class RankProcess {
             // Also without log files, because a crashing JVM writes its report there.
             Files.createDirectories(logs.get());
         }
-        boolean wanted = settings.redirects().include(error) || settings.tee().include(error);
+        boolean wanted = settings.logs().keeps(placement.localRank(), error);
         String file = error ? "stderr.log" : "stdout.log";
         return new RankOutput(
                 "rank " + rank + (error ? " stderr" : " stdout"),
@@ -86,13 +91,13 @@ final class RankProcess {
                 line -> take(error, line));
     }
 
-    private void take(boolean error, String line) {
-        (error ? lastErrors : lastOutput).add(line);
-        if (settings.redirects().include(error)) {
+    private void take(boolean error, byte[] line) {
+        (error ? lastErrors : lastOutput).add(new String(line, StandardCharsets.UTF_8));
+        if (!settings.logs().shows(placement.localRank(), error)) {
             return;
         }
         try {
-            settings.output().line(rank, error, line);
+            settings.output().bytes(rank, error, line);
         } catch (RuntimeException | Error e) {
             // A rank whose output is not read would block, so a failing handler must not end this.
             System.getLogger(ProcessLauncher.class.getName())

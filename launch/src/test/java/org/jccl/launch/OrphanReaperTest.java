@@ -130,9 +130,8 @@ class OrphanReaperTest {
                             0,
                             LostRanks.STOP_OTHERS,
                             OutputHandler.prefixed(System.out, System.err),
-                            Optional.empty(),
-                            OutputStreams.NONE,
-                            OutputStreams.NONE,
+                            false,
+                            RankLogs.NONE,
                             Optional.empty(),
                             Duration.ofSeconds(SECONDS),
                             Optional.empty());

@@ -26,9 +26,8 @@ final class TestSettings {
                 restarts,
                 lostRanks,
                 (rank, error, line) -> {},
-                Optional.empty(),
-                OutputStreams.NONE,
-                OutputStreams.NONE,
+                false,
+                RankLogs.NONE,
                 Optional.empty(),
                 Duration.ZERO,
                 Optional.empty());

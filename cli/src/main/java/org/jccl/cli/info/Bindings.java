@@ -6,6 +6,7 @@ import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.Set;
 import org.jccl.Availability;
+import org.jccl.Device;
 import org.jccl.spi.BackendProvider;
 
 /** The backends this project has or plans bindings for, and those of others that are present. */
@@ -48,6 +49,25 @@ public final class Bindings {
         return named(present(), name)
                 .map(BackendProvider::availability)
                 .orElseGet(() -> missing(name).availability());
+    }
+
+    /**
+     * The most devices that a backend finds on this host; loads the vendor libraries.
+     *
+     * @return 0 if there are none
+     */
+    public static int devices() {
+        int most = 0;
+        for (BackendProvider provider : present()) {
+            if (provider.availability() instanceof Availability.Available) {
+                for (String type : provider.deviceTypes()) {
+                    if (!type.equals(Device.CPU.type())) {
+                        most = Math.max(most, provider.deviceRuntime(type).deviceCount());
+                    }
+                }
+            }
+        }
+        return most;
     }
 
     private static List<BackendProvider> present() {

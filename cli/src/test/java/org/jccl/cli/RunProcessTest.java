@@ -1,0 +1,125 @@
+package org.jccl.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What {@code jccl run} does as a process: signals, standard input, and bytes. */
+@Timeout(120)
+class RunProcessTest {
+
+    private static ProcessBuilder jccl(String... arguments) {
+        List<String> command =
+                new ArrayList<>(
+                        List.of(
+                                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                                "-Djccl.sr.signum=16",
+                                "-cp",
+                                System.getProperty("java.class.path"),
+                                Jccl.class.getName(),
+                                "run"));
+        command.addAll(List.of(arguments));
+        ProcessBuilder builder =
+                new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD);
+        // As the jccl script does.
+        builder.environment().put("_JAVA_SR_SIGNUM", "16");
+        return builder;
+    }
+
+    private static String outputOf(Process process) throws IOException {
+        return new String(process.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+    }
+
+    private static void kill(String signal, Process process) throws Exception {
+        Process kill =
+                new ProcessBuilder("sh", "-c", "kill -s $0 $1", signal, "" + process.pid()).start();
+        assertThat(kill.waitFor(30, TimeUnit.SECONDS)).isTrue();
+    }
+
+    /** A rank that saves its state when Slurm announces the end, and one that it does not end. */
+    @ParameterizedTest
+    @CsvSource({"USR1,0", "USR2,0", "ALRM,0", "PWR,0", "XCPU,0", "TERM,143", "HUP,129", "INT,130"})
+    void aSignalReachesTheRanks(String signal, int exitCode) throws Exception {
+        String arrives = exitCode == 0 ? signal : "TERM";
+        String script =
+                "trap 'echo saved; exit 0' %s; echo ready ${_JAVA_SR_SIGNUM-clean}; while :; do sleep 0.1; done";
+        Process process = jccl("--", "bash", "-c", script.formatted(arrives)).start();
+        try {
+            BufferedReader lines = process.inputReader();
+            assertThat(lines.readLine()).isEqualTo("[0] ready clean");
+            kill(signal, process);
+            assertThat(lines.lines()).contains("[0] saved");
+            assertThat(process.waitFor()).isEqualTo(exitCode);
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
+    @Test
+    void aSignalThatIsToBeHandledEndsTheJob() throws Exception {
+        String script = "trap 'echo got it' USR1; echo ready; while :; do sleep 0.1; done";
+        Process process =
+                jccl(
+                                "--signals-to-handle=SIGUSR1",
+                                "--shutdown-timeout=0.5",
+                                "--",
+                                "bash",
+                                "-c",
+                                script)
+                        .start();
+        try {
+            BufferedReader lines = process.inputReader();
+            assertThat(lines.readLine()).isEqualTo("[0] ready");
+            kill("USR1", process);
+            assertThat(lines.lines()).contains("[0] got it");
+            assertThat(process.waitFor()).isEqualTo(138);
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
+    @Test
+    void rankZeroReadsTheInput() throws Exception {
+        Process process = jccl("-n2", "--", "bash", "-c", "echo $RANK $(cat)").start();
+        try (OutputStream input = process.getOutputStream()) {
+            input.write("two\nlines".getBytes(StandardCharsets.UTF_8));
+        }
+        assertThat(outputOf(process).lines()).containsExactlyInAnyOrder("[0] 0 two lines", "[1] 1");
+        assertThat(process.waitFor()).isZero();
+    }
+
+    @Test
+    void bytesOfTheOutputStayAsTheyAre() throws Exception {
+        Process process = jccl("--", "printf", "a\\377\\303\\251b\\n\\200").start();
+        assertThat(outputOf(process)).isEqualTo("[0] a\u00ff\u00c3\u00a9b\n[0] \u0080\n");
+    }
+
+    /** Of no encoding, with what a shell would change; in a locale of ASCII too. */
+    @ParameterizedTest
+    @CsvSource({"C", "C.UTF-8"})
+    void bytesOfArgumentsStayAsTheyAre(String locale) throws Exception {
+        List<String> command = new ArrayList<>(jccl().command());
+        String script =
+                "exec \"$@\" -- python3 -c 'import os, sys; print([os.fsencode(a) for a in"
+                        + " sys.argv[1:]])' \"$(printf 'a\\377b')\" '' \"$(printf '\\303\\251')\" \"it's $HOME\\\\ \" '\n'";
+        command.addAll(0, List.of("sh", "-c", script, "sh"));
+        ProcessBuilder builder =
+                new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD);
+        builder.environment().put("LC_ALL", locale);
+        builder.environment().put("HOME", "/h");
+        Process process = builder.start();
+        assertThat(outputOf(process))
+                .isEqualTo("[0] [b'a\\xffb', b'', b'\\xc3\\xa9', b\"it's /h\\\\ \", b'\\n']\n");
+    }
+}

@@ -1,0 +1,102 @@
+package org.jccl.launch;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.List;
+import org.jccl.Store;
+import org.jccl.internal.rendezvous.HostedStore;
+import org.jccl.internal.rendezvous.RunId;
+import org.jccl.internal.rendezvous.TimeLimit;
+import org.jccl.store.StoreServer;
+import org.jccl.store.TcpStore;
+
+/** One job of a {@link ProcessLauncher}: its store, and its ranks, which may be started again. */
+final class ProcessJob {
+
+    private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
+    private static final Duration STORE_TIMEOUT = Duration.ofMinutes(5);
+
+    /** How long node 0 may be silent before the other launchers count it as lost. */
+    private static final Duration SILENCE = Duration.ofMinutes(1);
+
+    private final LaunchSettings settings;
+    private final TimeLimit limit;
+    private final OrphanReaper reaper;
+
+    ProcessJob(LaunchSettings settings, TimeLimit limit, OrphanReaper reaper) {
+        this.settings = settings;
+        this.limit = limit;
+        this.reaper = reaper;
+    }
+
+    void run() {
+        if (settings.elastic().isPresent()) {
+            new ElasticJob(settings, settings.elastic().get(), limit, reaper).run();
+            return;
+        }
+        if (settings.endpoints().isEmpty()) {
+            try (HostedStore hosted = openStore();
+                    TcpStore store = hosted.client().duplicate(SILENCE)) {
+                run(new JobStore(store, store.port(), List.of()));
+            }
+        } else {
+            try (StoreServers servers = StoreServers.open(settings, limit);
+                    Store store = servers.connect(SILENCE)) {
+                run(new JobStore(store, settings.masterPort(), servers.all()));
+            }
+        }
+    }
+
+    /**
+     * The store of the launchers and of the ranks.
+     *
+     * @param port of the master
+     * @param servers if it is replicated
+     */
+    private record JobStore(Store client, int port, List<StoreServer> servers) {}
+
+    private void run(JobStore store) {
+        NodeAgreement.Conclusion end = attempt(store, 0);
+        for (int attempt = 1; end.restart(); attempt++) {
+            LOGGER.log(
+                    Level.WARNING,
+                    "restart {0} of {1} after: {2}",
+                    attempt,
+                    settings.maxRestarts(),
+                    end.failure().map(Throwable::getMessage).orElse(""));
+            end = attempt(store, attempt);
+        }
+        if (end.failure().isPresent()) {
+            throw end.failure().get();
+        }
+    }
+
+    private HostedStore openStore() {
+        Duration timeout = limit.atMost(STORE_TIMEOUT);
+        String host = settings.masterAddress();
+        return settings.nodeRank() == 0
+                ? HostedStore.serve(
+                        host,
+                        settings.masterPort(),
+                        RunId.of(settings.runId()).contents(),
+                        settings.tls(),
+                        timeout)
+                : HostedStore.connect(host, settings.masterPort(), settings.tls(), timeout);
+    }
+
+    private NodeAgreement.Conclusion attempt(JobStore store, int attempt) {
+        NodeAgreement nodes = new NodeAgreement(store.client(), settings, attempt);
+        nodes.enter(limit);
+        LaunchRound round =
+                new LaunchRound(
+                        attempt,
+                        attempt,
+                        settings.nodes(),
+                        settings.nodeRank(),
+                        settings.masterAddress(),
+                        store.port(),
+                        store.servers());
+        return nodes.conclude(new LaunchAttempt(settings, round, nodes, reaper).run(limit), limit);
+    }
+}

@@ -134,6 +134,10 @@ final class Element {
         if (value instanceof Json.Text text && !text.value().isBlank()) {
             return Optional.of(text.value());
         }
+        if (value instanceof Json.Num number) {
+            fault("is " + value.describe() + ": write it in quotes, \"" + number.literal() + '"');
+            return Optional.empty();
+        }
         fault("is " + value.describe() + ": give a text that is not empty");
         return Optional.empty();
     }
@@ -152,6 +156,11 @@ final class Element {
     }
 
     /** Whether this is an empty text, which counts as a missing field. */
+    boolean isEmpty() {
+        return value instanceof Json.Text text && text.value().isEmpty();
+    }
+
+    /** Whether this is a text of white space, or an empty one. */
     boolean isBlank() {
         return value instanceof Json.Text text && text.value().isBlank();
     }
@@ -185,6 +194,11 @@ final class Element {
     /** The whole number of a field, at most {@code most}, or {@link #UNKNOWN} after a fault. */
     int number(String name, String meaning, int most) {
         return required(name, meaning).map(field -> (int) field.number(most)).orElse(UNKNOWN);
+    }
+
+    /** Whether this is a number, which is not in quotes. */
+    boolean isNumber() {
+        return value instanceof Json.Num;
     }
 
     /** Reports a fault unless this is the wanted text or number; the advice says what to write. */

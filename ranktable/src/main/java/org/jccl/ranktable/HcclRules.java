@@ -36,10 +36,14 @@ final class HcclRules {
         int number = device.number("device_id", "physical number of the device on its server");
         List<String> ips =
                 device.field("device_ip")
-                        .filter(field -> !field.isBlank())
+                        .filter(field -> !field.isEmpty())
+                        .filter(HcclRules::hasAddress)
                         .map(addresses::read)
                         .orElse(List.of());
-        device.field("backup_device_ip").ifPresent(Addresses::check);
+        device.field("backup_device_ip")
+                .filter(field -> !field.isEmpty())
+                .filter(HcclRules::hasAddress)
+                .ifPresent(Addresses::check);
         PORTS.forEach(device::checkPort);
         OptionalLong superDevice = OptionalLong.empty();
         Optional<Element> given = device.field("super_device_id");
@@ -48,6 +52,18 @@ final class HcclRules {
             superDevice = value == Element.UNKNOWN ? OptionalLong.empty() : OptionalLong.of(value);
         }
         return new Devices.Row(device, rankAt, rank, Element.UNKNOWN, number, ips, superDevice);
+    }
+
+    /** HCCL skips an empty address and refuses a blank one. */
+    private static boolean hasAddress(Element field) {
+        if (field.isBlank()) {
+            field.fault(
+                    "is "
+                            + field.describe()
+                            + ", which HCCL refuses: leave it out on one server, or give the"
+                            + " address");
+        }
+        return !field.isBlank();
     }
 
     /** Checks that all servers have the same number of devices. */
@@ -95,7 +111,7 @@ final class HcclRules {
             String reason = "devices of several " + between + " need one";
             row.at()
                     .required("device_ip", reason)
-                    .filter(Element::isBlank)
+                    .filter(Element::isEmpty)
                     .ifPresent(field -> field.fault("is empty: " + reason));
         }
     }

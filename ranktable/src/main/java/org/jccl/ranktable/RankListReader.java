@@ -1,6 +1,7 @@
 package org.jccl.ranktable;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -9,11 +10,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.TreeMap;
 
 /**
  * Reads HCCL 2.0: a {@code rank_list} with the addresses of each rank in each layer of networks.
- * There are no servers. Ranks with the same instance of layer 0, which is inside a server, are on
- * one node.
+ * There are no servers. Layer 0 is a host or a rack of hosts. In a rack, {@code local_id} counts in
+ * the rank's rack and {@code device_id} on its host.
  */
 final class RankListReader {
 
@@ -30,10 +32,15 @@ final class RankListReader {
     private static final int LONGEST_PORT = 32;
 
     private final Devices devices = new Devices();
-    private final Map<String, Devices.Node> nodes = new LinkedHashMap<>();
 
-    /** For each node, the element of each local_id. */
-    private final Map<Devices.Node, Map<Integer, Element>> localIds = new HashMap<>();
+    /** The ranks of each instance of layer 0. */
+    private final Map<String, List<Member>> networks = new LinkedHashMap<>();
+
+    /** For each instance of layer 0, the element of each local_id. */
+    private final Map<String, Map<Integer, Element>> localIds = new HashMap<>();
+
+    /** A rank and its number in its instance of layer 0. */
+    private record Member(Devices.Row row, int localId) {}
 
     /** The first list of addresses in each instance of a layer, and its length. */
     private final Map<String, FirstList> addressCounts = new HashMap<>();
@@ -66,7 +73,7 @@ final class RankListReader {
         for (Element rank : ranks) {
             readRank(rank);
         }
-        devices.checkDevices("device_id");
+        networks.forEach(this::addHosts);
         table.field("rank_list").ifPresent(devices::checkRanks);
     }
 
@@ -74,25 +81,28 @@ final class RankListReader {
         int rank = at.number("rank_id", "rank in the job, from 0");
         int device = at.number("device_id", "physical number of the device", HIGHEST_DEVICE);
         int localId = at.number("local_id", "number of the device on its server", REPLACEMENT);
+        int place = localId;
         if (localId == REPLACEMENT) {
-            at.number(
-                    "replaced_local_id",
-                    "the local_id of the device that it replaces",
-                    REPLACEMENT - 1);
+            place =
+                    at.number(
+                            "replaced_local_id",
+                            "the local_id of the device that it replaces",
+                            REPLACEMENT - 1);
         }
         at.checkPort("device_port");
         at.checkPort("host_port");
         List<Level> levels = levels(at);
         List<String> addresses =
                 levels.stream().flatMap(level -> level.addresses.stream()).toList();
-        Devices.Node node = node(at, levels);
+        // A rank with a fault in its instance gets any.
+        String network = levels.isEmpty() ? "" : levels.get(0).instance.orElse("");
         if (localId != Element.UNKNOWN) {
             Devices.checkUnique(
-                    localIds.computeIfAbsent(node, added -> new HashMap<>()),
+                    localIds.computeIfAbsent(network, added -> new HashMap<>()),
                     localId,
                     at.field("local_id").orElseThrow());
         }
-        node.rows.add(
+        Devices.Row row =
                 new Devices.Row(
                         at,
                         at.field("rank_id"),
@@ -100,13 +110,64 @@ final class RankListReader {
                         Element.UNKNOWN,
                         device,
                         addresses,
-                        OptionalLong.empty()));
+                        OptionalLong.empty());
+        networks.computeIfAbsent(network, added -> new ArrayList<>()).add(new Member(row, place));
     }
 
-    /** The node of a rank. A rank with a fault in its instance gets any node. */
-    private Devices.Node node(Element at, List<Level> levels) {
-        String id = levels.isEmpty() ? "" : levels.get(0).instance.orElse("");
-        return nodes.computeIfAbsent(id, added -> devices.add(at, added));
+    /** Makes a node of a network, or one of each of its hosts. */
+    private void addHosts(String network, List<Member> members) {
+        List<List<Devices.Row>> hosts = hosts(members);
+        for (int i = 0; i < hosts.size(); i++) {
+            List<Devices.Row> rows = hosts.get(i);
+            String id = hosts.size() == 1 ? network : network + "/" + i;
+            devices.add(rows.get(0).at(), id).rows.addAll(rows);
+        }
+    }
+
+    /**
+     * The ranks of each host of a network. The table does not name hosts. If each device has
+     * another number, there is one host. Otherwise devices have the numbers of the rack, less that
+     * of the host's first device; or else, a host ends where a device's number comes again.
+     */
+    private static List<List<Devices.Row>> hosts(List<Member> members) {
+        Map<Integer, List<Member>> byFirst = new TreeMap<>();
+        Set<Integer> numbers = new HashSet<>();
+        for (Member member : members) {
+            numbers.add(member.row.device());
+            byFirst.computeIfAbsent(
+                            member.localId - member.row.device(), added -> new ArrayList<>())
+                    .add(member);
+        }
+        if (numbers.size() == members.size()) {
+            return List.of(rows(members));
+        }
+        int next = 0;
+        boolean apart = true;
+        for (Map.Entry<Integer, List<Member>> host : byFirst.entrySet()) {
+            apart &= host.getKey() >= next;
+            next = host.getValue().stream().mapToInt(Member::localId).max().orElse(0) + 1;
+        }
+        return apart ? byFirst.values().stream().map(RankListReader::rows).toList() : runs(members);
+    }
+
+    private static List<List<Devices.Row>> runs(List<Member> members) {
+        List<Member> inOrder = new ArrayList<>(members);
+        inOrder.sort(Comparator.comparingInt(Member::localId));
+        List<List<Devices.Row>> hosts = new ArrayList<>();
+        Set<Integer> numbers = new HashSet<>();
+        for (Member member : inOrder) {
+            if (hosts.isEmpty() || !numbers.add(member.row.device())) {
+                hosts.add(new ArrayList<>());
+                numbers.clear();
+                numbers.add(member.row.device());
+            }
+            hosts.get(hosts.size() - 1).add(member.row);
+        }
+        return hosts;
+    }
+
+    private static List<Devices.Row> rows(List<Member> members) {
+        return members.stream().map(Member::row).toList();
     }
 
     private List<Level> levels(Element rank) {
@@ -140,7 +201,6 @@ final class RankListReader {
         Optional<String> instance =
                 at.text("net_instance_id", "name of the network that the rank is in");
         at.field("net_instance_id").ifPresent(id -> checkLength(id, LONGEST_NAME));
-        at.field("net_type").ifPresent(Element::text);
         Optional<Element> list = at.required("rank_addr_list", "addresses of the rank there");
         List<String> addresses = list.map(RankListReader::addresses).orElse(List.of());
         if (layer != Element.UNKNOWN && instance.isPresent() && list.isPresent()) {

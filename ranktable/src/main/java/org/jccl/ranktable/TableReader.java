@@ -87,6 +87,15 @@ final class TableReader {
         boolean sccl =
                 objects.stream().anyMatch(server -> server.has("server_ip"))
                         && objects.stream().noneMatch(server -> server.has("server_id"));
+        if (!sccl && version.isPresent() && version.get().isNumber()) {
+            version.get()
+                    .fault(
+                            "is "
+                                    + version.get().describe()
+                                    + ": HCCL reads text only, write \""
+                                    + number
+                                    + '"');
+        }
         if (number.equals("1.2")) {
             return Optional.of(RankTableFormat.HCCL_1_2);
         }

@@ -118,8 +118,6 @@ class RankTableFaultsTest {
                         "$.rank_count is 5, but there are 4 ranks in $.rank_list",
                         "$.rank_list[1].local_id is the number 0, as is $.rank_list[0].local_id: each"
                                 + " may appear once",
-                        "$.rank_list[1].device_id is the number 0, as is $.rank_list[0].device_id:"
-                                + " each may appear once",
                         "$.rank_list[2].rank_id is \"1\": HCCL reads a number only, write 1",
                         "$.rank_list[2].device_id is the number 65: give a whole number from 0 to 64",
                         "$.rank_list[2].local_id is missing: number of the device on its server",
@@ -128,6 +126,37 @@ class RankTableFaultsTest {
                         "$.rank_list[3].device_port is 0: ports begin at 1",
                         "$.rank_list[3].host_port is the number 65536: give a whole number from 0 to"
                                 + " 65535");
+    }
+
+    /** As a deployment guide has them, and generators that write numbers. */
+    @Test
+    void blanksAndNumbersThatHcclRefuses() {
+        String device = "{\"device_id\": \"0\", \"rank_id\": \"0\", \"device_ip\": \"%s\"}";
+        String server = "{\"server_id\": \"h\", \"device\": [" + device + "]}";
+        assertThat(RankTable.parse(HCCL.formatted(server.formatted("")))).isNotNull();
+        for (String blank : List.of(" ", "\\t")) {
+            assertThat(hccl(server.formatted(blank)))
+                    .singleElement()
+                    .asString()
+                    .startsWith("$.server_list[0].device[0].device_ip is \"")
+                    .endsWith(
+                            ", which HCCL refuses: leave it out on one server, or give the address");
+        }
+        String whole = HCCL.formatted(server.formatted("10.0.0.1"));
+        assertThat(faults(whole.replace("\"1.0\"", "1.0")))
+                .containsExactly(
+                        "$.version is the number 1.0: HCCL reads text only, write \"1.0\"");
+        assertThat(faults(whole.replace("\"1.0\"", "1.2")))
+                .containsExactly(
+                        "$.version is the number 1.2: HCCL reads text only, write \"1.2\"");
+        assertThat(faults(whole.replace("\"h\"", "17")))
+                .containsExactly(
+                        "$.server_list[0].server_id is the number 17: write it in quotes, \"17\"");
+        assertThat(
+                        faults(
+                                rankList("\"rank_id\": 0, \"local_id\": 0, \"device_id\": 0")
+                                        .replace("\"2.0\"", "2.0")))
+                .containsExactly("$.version is the number 2.0: write it in quotes, \"2.0\"");
     }
 
     @Test
@@ -354,7 +383,7 @@ class RankTableFaultsTest {
                                 + " need one",
                         "$.server_list[1].device[0].device_ip is missing: devices of several servers"
                                 + " need one");
-        String blank = device.replace("{", "{\"device_ip\": \" \", ");
+        String blank = device.replace("{", "{\"device_ip\": \"\", ");
         assertThat(
                         hccl(
                                 server.formatted("a", blank.formatted(0)),

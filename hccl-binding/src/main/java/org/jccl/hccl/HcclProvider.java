@@ -1,6 +1,10 @@
 package org.jccl.hccl;
 
+import java.util.Optional;
+import java.util.OptionalInt;
 import org.jccl.Availability;
+import org.jccl.BackendOptions;
+import org.jccl.spi.BackendProvider;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.StreamBackendProvider;
@@ -24,6 +28,17 @@ public final class HcclProvider extends StreamBackendProvider {
     @Override
     public Availability availability() {
         return HcclLibraries.get().availability();
+    }
+
+    /** {@inheritDoc} A rank table names it. */
+    @Override
+    public OptionalInt device(int rank, Optional<BackendOptions> options) {
+        HcclOptions chosen =
+                BackendProvider.options(options, HcclOptions.class)
+                        .orElseGet(HcclOptions::defaults);
+        return RankTableFile.of(chosen, System.getenv())
+                .map(file -> RankTableFile.device(file, rank, HcclLibraries.get()))
+                .orElse(OptionalInt.empty());
     }
 
     @Override

@@ -8,9 +8,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
 import org.jccl.ranktable.RankTable;
+import org.jccl.ranktable.RankTableException;
 import org.jccl.ranktable.RankTableFormat;
 import org.jccl.spi.PathSetting;
 
@@ -24,6 +27,12 @@ final class RankTableFile {
 
     private static final String SUFFIX = ".json";
     private static final int LONGEST_PATH = 4095;
+
+    /** CANN's function for the number of a device on its node. */
+    private static final String PHYSICAL = "aclrtGetPhyDevIdByLogicDevId";
+
+    /** Selects the devices of a process, and so changes their numbers. */
+    private static final String VISIBLE = "ASCEND_RT_VISIBLE_DEVICES";
 
     private RankTableFile() {}
 
@@ -64,6 +73,7 @@ final class RankTableFile {
                 file,
                 "has " + table.size() + " ranks, the world has " + size);
         int physical = physical(device, libraries);
+        OptionalInt right = visible(table.device(rank), libraries);
         require(
                 physical < 0 || physical == table.device(rank),
                 file,
@@ -74,8 +84,36 @@ final class RankTableFile {
                         + " of its node, but npu:"
                         + device
                         + " is device "
-                        + physical);
+                        + physical
+                        + (right.isPresent()
+                                ? ": leave out the device, or name npu:" + right.getAsInt()
+                                : ": this process does not see that device, see " + VISIBLE));
         return file;
+    }
+
+    /**
+     * Returns the number in this process of the device that a table gives to a rank. Empty if the
+     * table is not valid, which {@link #check} reports, or if this process does not see the device.
+     */
+    static OptionalInt device(Path file, int rank, HcclLibraries libraries) {
+        try {
+            RankTable table = RankTable.read(file);
+            return rank < table.size()
+                    ? visible(table.device(rank), libraries)
+                    : OptionalInt.empty();
+        } catch (RankTableException reportedLater) {
+            return OptionalInt.empty();
+        }
+    }
+
+    private static OptionalInt visible(int physical, HcclLibraries libraries) {
+        int count = libraries.runtime().deviceCount();
+        if (!libraries.has(PHYSICAL) && System.getenv(VISIBLE) == null) {
+            return physical < count ? OptionalInt.of(physical) : OptionalInt.empty();
+        }
+        return IntStream.range(0, count)
+                .filter(device -> physical(device, libraries) == physical)
+                .findFirst();
     }
 
     /** Ascend 950 accepts HCCL 2.0 only, and no other device accepts it. */
@@ -109,7 +147,7 @@ final class RankTableFile {
 
     /** The number of a device on its node, or -1 if CANN does not report it. */
     private static int physical(int device, HcclLibraries libraries) {
-        if (!libraries.has("aclrtGetPhyDevIdByLogicDevId")) {
+        if (!libraries.has(PHYSICAL)) {
             return -1;
         }
         try (Memory out = new Memory(Integer.BYTES)) {
@@ -120,7 +158,7 @@ final class RankTableFile {
             LOGGER.log(
                     System.Logger.Level.WARNING,
                     "the rank table''s device of this rank is not checked: {0}",
-                    CannErrors.of(code, "aclrtGetPhyDevIdByLogicDevId").reason());
+                    CannErrors.of(code, PHYSICAL).reason());
             return -1;
         }
     }

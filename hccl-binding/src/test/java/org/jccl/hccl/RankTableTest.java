@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import org.jccl.DataType;
+import org.jccl.Device;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
@@ -80,12 +81,35 @@ final class RankTableTest {
     }
 
     @Test
+    void theTableNamesTheDevice() throws Exception {
+        try (ProcessGroup group =
+                        ProcessGroup.builder()
+                                .backend("hccl")
+                                .store(HashStore.create(World.TIMEOUT))
+                                .rank(0)
+                                .worldSize(1)
+                                .options(
+                                        HcclOptions.defaults()
+                                                .withRankTable(table("named.json", 2)))
+                                .timeout(World.TIMEOUT)
+                                .build();
+                Tensor tensor =
+                        Tensor.allocate(group.devices().get(0), DataType.FLOAT32, 1)
+                                .copyFrom(new float[] {7})) {
+            assertThat(group.devices()).containsExactly(new Device("npu", 2));
+            group.allReduce(tensor, ReduceOp.SUM).await();
+            assertThat(tensor.copyTo(new float[1])).containsExactly(7);
+        }
+    }
+
+    @Test
     void tableThatDoesNotFitIsRefusedBeforeHcclReadsIt() throws Exception {
         refused(folder.resolve("none.json"), 1, "can not be read");
         refused(table("ranks.txt", 0), 1, "must end with .json");
         refused(table("long.json", 0, 1), 1, "has 2 ranks, the world has 1");
         if (HcclLibraries.get().has("aclrtGetPhyDevIdByLogicDevId")) {
             refused(table("other.json", 3), 1, "gives rank 0 the device 3 of its node");
+            refused(table("other.json", 3), 1, "leave out the device, or name npu:3");
         }
     }
 

@@ -2,6 +2,7 @@ package org.jccl.spi;
 
 import java.time.Duration;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import org.jccl.Availability;
 import org.jccl.BackendOptions;
@@ -135,6 +136,19 @@ public interface BackendProvider {
      */
     default Optional<World> world(Optional<BackendOptions> options) {
         return Optional.empty();
+    }
+
+    /**
+     * Returns the device of a rank that the backend's own configuration names. The engine calls it
+     * after {@link #availability()} returned {@code Available}, and only if the user named no
+     * device.
+     *
+     * @param rank rank in the world
+     * @param options the options of the backend, or empty
+     * @return the index of the device, or empty for the local rank
+     */
+    default OptionalInt device(int rank, Optional<BackendOptions> options) {
+        return OptionalInt.empty();
     }
 
     /**

@@ -1,6 +1,11 @@
 package org.jccl.sccl;
 
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
 import org.jccl.Availability;
+import org.jccl.BackendOptions;
+import org.jccl.spi.BackendProvider;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.StreamBackendProvider;
@@ -24,6 +29,19 @@ public final class ScclProvider extends StreamBackendProvider {
     @Override
     public Availability availability() {
         return ScclLibraries.get().availability();
+    }
+
+    /** {@inheritDoc} A chip map or a rank table names it. */
+    @Override
+    public OptionalInt device(int rank, Optional<BackendOptions> options) {
+        List<Integer> chips =
+                BackendProvider.options(options, ScclOptions.class)
+                        .orElseGet(ScclOptions::defaults)
+                        .chipMap();
+        if (chips.isEmpty()) {
+            chips = ScclOptions.from(System.getenv()).chipMap();
+        }
+        return rank < chips.size() ? OptionalInt.of(chips.get(rank)) : OptionalInt.empty();
     }
 
     @Override

@@ -231,7 +231,10 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         if (known.isPresent() && known.get().world().broadcast().isEmpty()) {
             World world = known.get().world();
             return new DefaultProcessGroup(
-                    world(world.rank(), world.size(), withDevices(backends, world.localRank()))
+                    world(
+                                    world.rank(),
+                                    world.size(),
+                                    withDevices(backends, world.rank(), world.localRank()))
                             .joinTimeout(joinTimeout)
                             .connect());
         }
@@ -257,7 +260,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
 
     private WorldBuilder world(Joined joined, List<Backend> backends, Duration left) {
         Membership member = joined.rendezvous().membership();
-        List<Backend> own = withDevices(backends, member.localRank());
+        List<Backend> own = withDevices(backends, member.rank(), member.localRank());
         return world(member.rank(), member.worldSize(), own)
                 .store(joined.part(), servedByRank0(joined.rendezvous()))
                 .keys(joined.keys())
@@ -398,15 +401,19 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     }
 
     /** Gives each rank of a host the device of its local rank, unless the user named a device. */
-    private List<Backend> withDevices(List<Backend> backends, int localRank) {
-        return backends.stream().map(each -> withDevice(each, localRank)).toList();
+    private List<Backend> withDevices(List<Backend> backends, int worldRank, int localRank) {
+        return backends.stream().map(each -> withDevice(each, worldRank, localRank)).toList();
     }
 
-    private Backend withDevice(Backend backend, int localRank) {
-        if (device.isPresent() || backend.device().isCpu() || localRank < 0) {
+    private Backend withDevice(Backend backend, int worldRank, int localRank) {
+        if (device.isPresent() || backend.device().isCpu()) {
             return backend;
         }
-        Device own = new Device(backend.device().type(), localRank);
+        int index = backend.provider().device(worldRank, backend.options()).orElse(localRank);
+        if (index < 0) {
+            return backend;
+        }
+        Device own = new Device(backend.device().type(), index);
         return new Backend(backend.provider(), own, backend.options());
     }
 

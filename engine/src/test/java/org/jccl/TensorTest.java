@@ -155,8 +155,27 @@ class TensorTest {
         try (Tensor tensor = Tensor.copyOf(new double[] {0.5})) {
             assertThat(tensor.copyTo(new double[1])).containsExactly(0.5);
         }
+        try (Tensor tensor = Tensor.copyOf(new boolean[] {true, false, true})) {
+            assertThat(tensor).hasToString("bool x 3 on cpu");
+            assertThat(tensor.copyTo(new byte[3])).containsExactly(1, 0, 1);
+            assertThat(tensor.copyTo(new boolean[2])).containsExactly(true, false);
+            tensor.copyFrom(new byte[] {0, 2, -1});
+            assertThat(tensor.copyTo(new boolean[3])).containsExactly(false, true, true);
+            tensor.copyFrom(new boolean[] {true});
+            assertThat(tensor.copyTo(new byte[3])).containsExactly(1, 2, -1);
+            refused(() -> tensor.copyFrom(new boolean[4]), "larger than bool x 3");
+        }
+        try (Tensor tensor = Tensor.copyOf(new char[] {'a', '\uffff'});
+                Tensor bytes = Tensor.copyOf(new byte[1])) {
+            assertThat(tensor).hasToString("int16 x 2 on cpu");
+            assertThat(tensor.copyTo(new short[2])).containsExactly((short) 'a', (short) -1);
+            assertThat(tensor.copyFrom(new char[] {'\u8000'}).copyTo(new char[2]))
+                    .containsExactly('\u8000', '\uffff');
+            refused(() -> bytes.copyFrom(new boolean[1]), "boolean[] holds no elements of int8");
+            refused(() -> tensor.copyTo(new boolean[1]), "boolean[] holds no elements of int16");
+        }
         refused(() -> Tensor.copyOf("text"), "java.lang.String");
-        refused(() -> Tensor.copyOf(new boolean[1]), "boolean[]");
+        refused(() -> Tensor.copyOf(new Object[1]), "java.lang.Object[]");
     }
 
     @Test

@@ -230,7 +230,8 @@ public interface Tensor extends AutoCloseable {
     /**
      * Allocates host memory and copies an array into it.
      *
-     * @param values a {@code float[] double[] int[] long[] short[]} or {@code byte[]}
+     * @param values a {@code float[] double[] int[] long[] short[] byte[] boolean[]} or {@code
+     *     char[]}, whose elements become int16 with the same bits
      * @return a tensor of the matching type that owns its memory
      * @throws UsageException if it is not such an array
      */
@@ -253,8 +254,9 @@ public interface Tensor extends AutoCloseable {
      * Copies a whole array to the start of this tensor. On a device, the copy runs in the order of
      * the current stream and is complete on return.
      *
-     * @param values an array with the element size of this tensor: {@code short[]} holds the bits
-     *     of float16 and bfloat16, {@code byte[]} those of bool, uint8 and float8
+     * @param values an array with the element size of this tensor: {@code short[]} and {@code
+     *     char[]} hold the bits of float16 and bfloat16, {@code byte[]} those of bool, uint8 and
+     *     float8. {@code boolean[]} is for bool only, where every element but 0 is true
      * @return this tensor
      * @throws UsageException if the array does not fit, has another element size, the tensor is
      *     closed, or it is on the CPU and an operation that uses it has not completed

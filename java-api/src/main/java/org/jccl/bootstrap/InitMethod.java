@@ -1,11 +1,9 @@
 package org.jccl.bootstrap;
 
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalInt;
-import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jccl.BootstrapException;
@@ -31,31 +29,49 @@ record InitMethod(
         OptionalInt rank,
         OptionalInt worldSize) {
 
-    /** {@link java.net.URI} rejects {@code env://} and hosts with an underscore. */
+    /**
+     * Divides a URL as Python's {@code urlsplit} does, on which PyTorch relies. {@link
+     * java.net.URI} rejects {@code env://} and hosts with an underscore. Nothing is decoded.
+     */
     private static final Pattern URL =
             Pattern.compile(
-                    "(?<scheme>[a-z]+)://(?<authority>[^/?]*)(?<path>[^?]*)(?:\\?(?<query>.*))?");
+                    "(?<scheme>[A-Za-z][A-Za-z0-9+.-]*):"
+                            + "(?://(?<authority>[^/?#]*))?(?<path>[^?#]*)"
+                            + "(?:\\?(?<query>[^#]*))?(?:#.*)?",
+                    Pattern.DOTALL);
 
-    /** Also addresses, and IPv6 addresses with the name of an interface. */
+    /** A host without brackets, or an IPv6 address, which may have the name of an interface. */
+    private static final Pattern HOST_AND_PORT =
+            Pattern.compile(
+                    "(?:\\[(?<address>[^\\[\\]]+)]|(?<host>[^:\\[\\]]+)):(?<port>[^:\\[\\]]+)");
+
+    private static final Pattern IPV6 = Pattern.compile("[0-9A-Fa-f.:]*:[0-9A-Fa-f.:]*(%.+)?");
+
     private static final Pattern HOST = Pattern.compile("[^\\s\\p{Cntrl}\\[\\]]+");
+
+    /** How Python reads a whole number. */
+    private static final Pattern NUMBER = Pattern.compile("\\s*[+-]?[0-9]+(_[0-9]+)*\\s*");
 
     private static final int HIGHEST_PORT = 65535;
 
-    /** PyTorch selects its server implementation by {@code use_libuv}; it has no effect here. */
-    private static final Set<String> PARAMETERS = Set.of("rank", "world_size", "use_libuv");
-
     /**
-     * Parses a URL.
+     * Parses a URL as PyTorch does on Linux: the path of a file is not decoded, and ends at {@code
+     * #}. Other parameters than rank and world size have no effect.
      *
      * @throws BootstrapException if it has none of the three forms
      */
     static InitMethod parse(String text) {
-        Matcher url = URL.matcher(text);
+        // As Python does, for instance with the end of a line in a file of settings.
+        Matcher url =
+                URL.matcher(text.replaceAll("^[\\x00-\\x20]+", "").replaceAll("[\\t\\r\\n]", ""));
         if (!url.matches()) {
             throw bad(text, "it is not a URL");
         }
-        String scheme = url.group("scheme");
-        String authority = url.group("authority");
+        String scheme = url.group("scheme").toLowerCase(Locale.ROOT);
+        String authority = url.group("authority") == null ? "" : url.group("authority");
+        if (authority.contains("[") != authority.contains("]")) {
+            throw bad(text, "it has a bracket without the other one");
+        }
         Map<String, String> query = query(text, url.group("query"));
         OptionalInt rank = number(text, query, "rank", 0);
         OptionalInt worldSize = number(text, query, "world_size", 1);
@@ -65,19 +81,23 @@ record InitMethod(
         switch (scheme) {
             case "env" -> {}
             case "tcp" -> {
-                int colon = authority.lastIndexOf(':');
-                if (colon < 1 || authority.endsWith("]") || colon == authority.length() - 1) {
-                    throw bad(text, "it needs a host and a port");
+                Matcher place =
+                        HOST_AND_PORT.matcher(authority.substring(authority.lastIndexOf('@') + 1));
+                if (!place.matches()) {
+                    throw bad(
+                            text,
+                            "it needs a host and a port; an IPv6 address needs brackets around it");
                 }
-                host = authority.substring(0, colon).replaceAll("^\\[(.+)]$", "$1");
-                if (!HOST.matcher(host).matches()) {
+                String address = place.group("address");
+                host = address == null ? place.group("host") : address;
+                if (!(address == null ? HOST : IPV6).matcher(host).matches()) {
                     throw bad(text, "'" + host + "' is not a host");
                 }
-                port = port(text, authority.substring(colon + 1));
+                port = port(text, place.group("port"));
             }
             case "file" -> {
-                path = decode(url.group("path"));
-                if (!authority.isEmpty() || path.isEmpty()) {
+                path = url.group("path");
+                if (path.isEmpty()) {
                     throw bad(text, "it needs an absolute path after two slashes");
                 }
                 if (path.equals("/") || path.indexOf('\0') >= 0) {
@@ -91,30 +111,18 @@ record InitMethod(
 
     private static Map<String, String> query(String text, String query) {
         Map<String, String> parameters = new HashMap<>();
-        if (query == null || query.isEmpty()) {
+        if (query == null) {
             return parameters;
         }
         for (String pair : query.split("&")) {
-            String[] parts = pair.split("=", 2);
-            String name = decode(parts[0]);
-            if (!PARAMETERS.contains(name)) {
-                throw bad(text, "the parameter '" + name + "' is unknown");
-            }
-            String value = parts.length == 2 ? decode(parts[1]) : "";
-            if (parameters.put(name, value) != null) {
-                throw bad(text, "the parameter '" + name + "' is given twice");
+            String[] parts = pair.split("=", -1);
+            if (parts.length > 1) {
+                parameters.put(parts[0], parts[1]);
+            } else if (!pair.isEmpty()) {
+                throw bad(text, "the parameter '" + pair + "' has no value");
             }
         }
         return parameters;
-    }
-
-    /** Decodes a part of a URL. A plus sign is not a space, except in forms. */
-    private static String decode(String text) {
-        try {
-            return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
-        } catch (IllegalArgumentException e) {
-            throw bad(text, e.getMessage());
-        }
     }
 
     private static OptionalInt number(
@@ -124,24 +132,27 @@ record InitMethod(
             return OptionalInt.empty();
         }
         try {
-            int number = Integer.parseInt(value);
+            int number =
+                    NUMBER.matcher(value).matches()
+                            ? Integer.parseInt(value.strip().replace("_", ""))
+                            : -1;
             if (number >= least) {
                 return OptionalInt.of(number);
             }
-        } catch (NumberFormatException notANumber) {
-            // Reported below, as a number out of range is.
+        } catch (NumberFormatException tooLarge) {
+            // Reported below, as no number is.
         }
         throw bad(text, name + "=" + value + " must be a number of " + least + " or more");
     }
 
     private static int port(String text, String value) {
         try {
-            int port = Integer.parseInt(value);
+            int port = value.matches("[0-9]+") ? Integer.parseInt(value) : -1;
             if (port >= 0 && port <= HIGHEST_PORT) {
                 return port;
             }
-        } catch (NumberFormatException notANumber) {
-            // Reported below, as a number out of range is.
+        } catch (NumberFormatException tooLarge) {
+            // Reported below, as no number is.
         }
         throw bad(text, "the port " + value + " must be a number from 0 to " + HIGHEST_PORT);
     }

@@ -25,6 +25,9 @@ final class FileLock implements AutoCloseable {
      */
     private static final long GRACE_SECONDS = 10;
 
+    /** How the command ends when it did not get the lock in time. */
+    private static final int TIMED_OUT = 1;
+
     /** The command opens its file before anything else, behind the three standard streams. */
     private static final String FLOCKS_FILE = "3";
 
@@ -85,6 +88,13 @@ final class FileLock implements AutoCloseable {
             command.destroyForcibly();
             throw new StoreTimeoutException(unanswered(file, seconds + GRACE_SECONDS), null);
         }
+        if (command.exitValue() != TIMED_OUT) {
+            requirePlace(file); // not before: it may hang as the command does
+            throw new StoreException(
+                    "Store file '%s' cannot be opened and locked (flock ended with %d). Check that it can be written, and that its file system has locks"
+                            .formatted(file, command.exitValue()),
+                    null);
+        }
         throw new StoreTimeoutException(
                 "Did not get the lock of store file '%s' within %d s (flock ended with %d): %s"
                         .formatted(file, seconds, command.exitValue(), advice(file)),
@@ -128,6 +138,27 @@ final class FileLock implements AutoCloseable {
     private static String unanswered(Path file, long seconds) {
         return "The flock command for '%s' did not answer in %d s: the file server of the directory may be gone. Check it with ls, or use a TcpStore"
                 .formatted(file, seconds);
+    }
+
+    /** The flock command only reports a number, so this method finds the usual mistakes. */
+    private static void requirePlace(Path file) {
+        Path folder = file.toAbsolutePath().getParent();
+        String problem = null;
+        if (Files.isDirectory(file)) {
+            problem = "it is a folder. Name a file in it";
+        } else if (folder != null && !Files.exists(folder)) {
+            problem = "the folder '" + folder + "' does not exist. Create it, on every host";
+        } else if (folder != null && !Files.isDirectory(folder)) {
+            problem = "'" + folder + "' is not a folder. Name a file in a folder";
+        } else if (Files.exists(file)
+                ? !Files.isReadable(file) || !Files.isWritable(file)
+                : folder != null && !Files.isWritable(folder)) {
+            problem = "this user may not read and write it. Change its owner, or name another file";
+        }
+        if (problem != null) {
+            throw new StoreException(
+                    "Store file '" + file + "' cannot be opened: " + problem, null);
+        }
     }
 
     private static String advice(Path file) {

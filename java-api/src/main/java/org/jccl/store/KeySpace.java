@@ -55,6 +55,16 @@ final class KeySpace {
         return values.keySet();
     }
 
+    /** Returns whether a value can be added to. */
+    static boolean isNumber(byte[] value) {
+        try {
+            leadingNumber(value);
+            return true;
+        } catch (NumberFormatException e) {
+            return false;
+        }
+    }
+
     /**
      * Adds to a counter.
      *

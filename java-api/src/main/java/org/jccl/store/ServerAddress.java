@@ -22,6 +22,13 @@ import org.jccl.spi.Durations;
  */
 record ServerAddress(String host, int port, SharedSecret secret, TlsContext tls) {
 
+    /** Takes an IPv6 address with or without brackets. */
+    ServerAddress {
+        if (host.startsWith("[") && host.endsWith("]")) {
+            host = host.substring(1, host.length() - 1);
+        }
+    }
+
     /** File descriptors of one connection: a socket and two of its selector. */
     private static final int DESCRIPTORS = 3;
 

@@ -10,6 +10,7 @@ import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
 import org.jccl.TlsCredentials;
+import org.jccl.UsageException;
 import org.jccl.spi.Durations;
 
 /**
@@ -219,8 +220,28 @@ public final class TcpStore implements Store {
 
     @Override
     public long add(String key, long delta) {
-        return server.call(
-                "add", request(Opcode.ADD, key).putLong(delta), ClientConnection::readLong);
+        WireBuffer request = request(Opcode.ADD, key).putLong(delta);
+        try {
+            return server.call("add", request, ClientConnection::readLong);
+        } catch (StoreTimeoutException e) {
+            throw e;
+        } catch (StoreException e) {
+            // The protocol has no answer for a text, so the server closes the connection.
+            if (holdsText(key)) {
+                UsageException mistake = StoreArguments.notANumber(this, key);
+                mistake.addSuppressed(e);
+                throw mistake;
+            }
+            throw e;
+        }
+    }
+
+    private boolean holdsText(String key) {
+        try {
+            return check(List.of(key)) && !KeySpace.isNumber(get(key));
+        } catch (StoreException unreachable) {
+            return false;
+        }
     }
 
     @Override

@@ -345,13 +345,12 @@ class RendezvousTest {
                 "tcp://host:1 | the rank is missing, and the world size as well",
                 "tcp://host:1?rank=a&world_size=1 | rank=a must be a number of 0 or more",
                 "tcp://host:1?rank=0&world_size=0 | world_size=0 must be a number of 1 or more",
-                "tcp://host:1?rank=0&rank=1 | the parameter 'rank' is given twice",
-                "tcp://host:1?rank=0&worldsize=1 | the parameter 'worldsize' is unknown",
+                "tcp://host:1?rank=0&world_size | the parameter 'world_size' has no value",
+                "tcp://host:1?rank=0&worldsize=1 | the world size is missing",
+                "tcp://::1:7?rank=0&world_size=1 | an IPv6 address needs brackets",
                 "tcp://host:0?rank=1&world_size=2 | the other ranks cannot find port 0",
                 "file://?rank=0&world_size=1 | it needs an absolute path",
                 "file:///?rank=0&world_size=1 | it names no file",
-                "file://host/path?rank=0&world_size=1 | it needs an absolute path",
-                "file:path?rank=0&world_size=1 | it is not a URL",
                 "file:///path?world_size=1 | the rank is missing"
             })
     void aBadInitMethodIsExplained(String method, String explanation) {

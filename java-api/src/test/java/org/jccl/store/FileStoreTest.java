@@ -64,6 +64,24 @@ final class FileStoreTest extends StoreContract {
                                         + " 03 00x3 '-/k' 00x4"));
     }
 
+    /** The flock command says nothing but a number. */
+    @Test
+    void namesThePlaceThatIsNotThere() throws Exception {
+        Path missing = directory.resolve("no/folder");
+        assertThatThrownBy(() -> FileStore.open(missing.resolve("store"), 1, LONG))
+                .isInstanceOf(StoreException.class)
+                .isNotInstanceOf(StoreTimeoutException.class)
+                .hasMessageContaining("the folder '" + missing + "' does not exist")
+                .hasMessageNotContaining("within");
+        assertThatThrownBy(() -> FileStore.open(directory, 1, LONG))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("'" + directory + "' cannot be opened: it is a folder");
+        Path plain = Files.createFile(directory.resolve("plain" + System.nanoTime()));
+        assertThatThrownBy(() -> FileStore.open(plain.resolve("store"), 1, LONG))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("'" + plain + "' is not a folder");
+    }
+
     @Test
     void lastToCloseDeletesTheFile() throws Exception {
         Store second = open(LONG);

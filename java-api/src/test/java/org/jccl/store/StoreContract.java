@@ -16,7 +16,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.jccl.JcclException;
 import org.jccl.Store;
 import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
@@ -147,8 +146,10 @@ abstract class StoreContract {
     void refusesToAddToText() {
         store.set("text", bytes("abc"));
         assertThatThrownBy(() -> store.add("text", 1))
-                .isInstanceOf(JcclException.class)
-                .hasMessageContaining("add");
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("add(\"")
+                .hasMessageContaining("text\")")
+                .hasMessageContaining("the value there is not a decimal number");
         assertThat(store.get("text")).isEqualTo(bytes("abc"));
     }
 

@@ -182,6 +182,16 @@ final class TcpStoreTest extends QueueContract {
         }
     }
 
+    /** As PyTorch writes it in a URL. */
+    @Test
+    void anIpv6AddressMayHaveBrackets() {
+        for (String host : List.of("::1", "[::1]")) {
+            assertThatThrownBy(() -> TcpStore.connect(host, 1, Duration.ofMillis(1)))
+                    .isInstanceOf(StoreException.class)
+                    .hasMessageContaining("the store at [::1]:1 ");
+        }
+    }
+
     @Test
     void textNamesHostAndPort() {
         assertThat(store).hasToString("TcpStore(127.0.0.1:" + server.port() + ")");

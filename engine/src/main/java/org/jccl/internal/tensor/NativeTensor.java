@@ -53,9 +53,9 @@ public final class NativeTensor implements Tensor {
         try {
             if (device.isCpu()) {
                 requireUnused(bytes, true);
-                HostMemory.get().copyFromArray(values, 0, address, bytes);
+                HostMemory.get().copyFromArray(ArrayBits.of(values), 0, address, bytes);
             } else if (bytes > 0) {
-                DeviceCopies.fromArray(values, bytes, address, device);
+                DeviceCopies.fromArray(ArrayBits.of(values), bytes, address, device);
             }
         } finally {
             memory.release();
@@ -139,17 +139,19 @@ public final class NativeTensor implements Tensor {
 
     @Override
     public <T> T copyTo(T values) {
+        Object bits = ArrayBits.roomFor(values);
         long bytes = checkArray(values);
         try {
             if (device.isCpu()) {
                 requireUnused(bytes, false);
-                HostMemory.get().copyToArray(address, values, 0, bytes);
+                HostMemory.get().copyToArray(address, bits, 0, bytes);
             } else if (bytes > 0) {
-                DeviceCopies.toArray(address, values, bytes, device);
+                DeviceCopies.toArray(address, bits, bytes, device);
             }
         } finally {
             memory.release();
         }
+        ArrayBits.copy(bits, values);
         return values;
     }
 

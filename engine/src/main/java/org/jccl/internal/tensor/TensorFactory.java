@@ -213,8 +213,14 @@ public final class TensorFactory {
         if (values instanceof byte[]) {
             return DataType.INT8;
         }
+        if (values instanceof boolean[]) {
+            return DataType.BOOL;
+        }
+        if (values instanceof char[]) {
+            return DataType.INT16;
+        }
         throw usage(
-                "expected an array of float, double, int, long, short or byte, got "
+                "expected an array of float, double, int, long, short, byte, boolean or char, got "
                         + values.getClass().getTypeName());
     }
 

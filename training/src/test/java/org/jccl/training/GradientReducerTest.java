@@ -739,8 +739,34 @@ final class GradientReducerTest {
                                     "rank 0 has 'weight' (float32 [3, 2]), rank 2 has 'weight'"
                                             + " (float32 [2, 3])");
                     expect(weight, group.rank(), "as it was");
+                    NamedTensor tied = NamedTensor.of("head", weight, 6);
+                    assertThatThrownBy(
+                                    () ->
+                                            GradientReducer.broadcastModel(
+                                                    group,
+                                                    List.of(
+                                                            NamedTensor.of("weight", weight, 6),
+                                                            group.rank() == 2
+                                                                    ? tied
+                                                                    : NamedTensor.of(
+                                                                            "head",
+                                                                            TestRanks.filled(6, 0),
+                                                                            6)),
+                                                    1))
+                            .isInstanceOf(DifferentModelsException.class)
+                            .hasMessageContaining(
+                                    "rank 2 has 'head' (float32 [6]) in the memory of 'weight'");
+                    refused(
+                            "'weight' and 'part' overlap in memory",
+                            () ->
+                                    GradientReducer.broadcastModel(
+                                            group,
+                                            List.of(
+                                                    NamedTensor.of("weight", weight, 6),
+                                                    NamedTensor.of("part", weight.slice(3, 3), 3)),
+                                            1));
                     List<NamedTensor> same =
-                            List.of(counted, NamedTensor.of("weight", weight, 3, 2));
+                            List.of(counted, NamedTensor.of("weight", weight, 3, 2), tied);
                     GradientReducer.broadcastModel(group, same, 1);
                     expect(weight, 1, "of rank 1");
                     assertThat(counter.copyTo(new long[1])).containsExactly(1);

@@ -3,6 +3,7 @@ package org.jccl.pytorch;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -129,6 +130,7 @@ public final class TorchCheckpoint {
         } else {
             fsdp.units().forEach(each -> add(known, new PartOfUnit(each.unit(), each.shard())));
         }
+        Set<Updated> seen = new HashSet<>();
         for (List<Tensor> parameters : OptimizerState.groups(optimizer)) {
             List<Updated> updated = new ArrayList<>();
             for (Tensor parameter : parameters) {
@@ -141,6 +143,18 @@ public final class TorchCheckpoint {
                                     + groups.size()
                                     + " of the optimizer is not of this module; make the optimizer"
                                     + " of module.parameters(), or of fsdp.parameters()");
+                }
+                if (!seen.add(of)) {
+                    throw TorchTensors.usage(
+                            "the optimizer has parameter "
+                                    + String.join(", ", of.names())
+                                    + " twice, the second time as parameter "
+                                    + updated.size()
+                                    + " of group "
+                                    + groups.size()
+                                    + ", and would update it twice in a step; module.parameters()"
+                                    + " lists a layer once for each of its names: give the"
+                                    + " optimizer each tensor once");
                 }
                 updated.add(of);
             }

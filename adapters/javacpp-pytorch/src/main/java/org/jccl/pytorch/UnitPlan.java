@@ -1,6 +1,7 @@
 package org.jccl.pytorch;
 
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
@@ -29,6 +30,7 @@ record UnitPlan(Map<String, Map<String, Tensor>> units, Map<String, Tensor> untr
         }
         Map<String, Tensor> untrained = new LinkedHashMap<>();
         Map<String, Tensor> tensors = ModelTensors.of(module);
+        requireOwnMemory(tensors);
         for (NamedTensor each : ModelTensors.named(tensors)) {
             if (!each.tensor().device().isCpu()) {
                 throw TorchTensors.usage(
@@ -50,6 +52,27 @@ record UnitPlan(Map<String, Map<String, Tensor>> units, Map<String, Tensor> untr
                     }
                 });
         return new UnitPlan(units, untrained);
+    }
+
+    /** Dividing copies parameters, which separates those in one memory. */
+    private static void requireOwnMemory(Map<String, Tensor> tensors) {
+        Map<Long, String> known = new HashMap<>();
+        tensors.forEach(
+                (name, tensor) -> {
+                    boolean trained = tensor.requires_grad() && tensor.numel() > 0;
+                    String other =
+                            trained ? known.putIfAbsent(tensor.data_ptr().address(), name) : null;
+                    if (other != null) {
+                        throw TorchTensors.usage(
+                                "parameters '"
+                                        + other
+                                        + "' and '"
+                                        + name
+                                        + "' are in one memory, which a divided module cannot keep:"
+                                        + " register one layer under both names, or use"
+                                        + " DistributedDataParallel");
+                    }
+                });
     }
 
     /** The unit with the longest name that is a module around the parameter. */

@@ -19,6 +19,7 @@ import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
+import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorBase;
 import org.bytedeco.pytorch.VoidTensorHook;
@@ -359,6 +360,27 @@ class DistributedDataParallelTest {
                         ddp.backward(x.mm(net.weight()).add(net.forward(x)).sum());
                         assertThat(SmallNet.values(net.weight().grad())).containsOnly(2);
                         assertThat(ddp).hasToString("2 gradients in 1 bucket on cpu");
+                    }
+                });
+    }
+
+    /** Tied weights, as of the input and the output of a language model. */
+    @Test
+    void parametersMayShareTheirMemory() {
+        TorchRanks.run(
+                2,
+                group -> {
+                    Module net = new Module();
+                    LinearImpl in = net.register_module("in", new LinearImpl(3, 3));
+                    LinearImpl out = net.register_module("out", new LinearImpl(3, 3));
+                    out.weight().set_data(in.weight());
+                    try (DistributedDataParallel ddp = DistributedDataParallel.of(group, net)) {
+                        Tensor x = ones(1, 3).mul(new Scalar(1 + 2 * group.rank()));
+                        ddp.backward(x.mm(in.weight()).add(x.mm(out.weight()).mul(x)).sum());
+                        assertThat(SmallNet.values(in.weight().grad())).containsOnly(2);
+                        assertThat(SmallNet.values(out.weight().grad())).containsOnly(5);
+                        assertThat(out.weight().data_ptr().address())
+                                .isEqualTo(in.weight().data_ptr().address());
                     }
                 });
     }

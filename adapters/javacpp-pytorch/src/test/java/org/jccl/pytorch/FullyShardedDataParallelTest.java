@@ -22,6 +22,7 @@ import org.bytedeco.pytorch.AdamW;
 import org.bytedeco.pytorch.AdamWOptions;
 import org.bytedeco.pytorch.BoolOptional;
 import org.bytedeco.pytorch.LinearImpl;
+import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Optimizer;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
@@ -403,6 +404,13 @@ class FullyShardedDataParallelTest {
                     refused("there are no units", () -> of(group, net));
                     refused("appears twice", () -> of(group, net, "conv", "conv"));
                     refused("'hidden.weight' is in no unit", () -> of(group, net, "conv"));
+                    Module tied = new Module();
+                    LinearImpl in = tied.register_module("in", new LinearImpl(3, 3));
+                    LinearImpl out = tied.register_module("out", new LinearImpl(3, 3));
+                    out.weight().set_data(in.weight());
+                    refused(
+                            "parameters 'in.weight' and 'out.weight' are in one memory",
+                            () -> of(group, tied, ""));
                     refused("'cono' has no trained parameter", () -> of(group, net, "cono", ""));
                     try (FullyShardedDataParallel fsdp = of(group, net, UNITS)) {
                         refused("no unit 'x'", () -> fsdp.run("x", () -> ones(1)));

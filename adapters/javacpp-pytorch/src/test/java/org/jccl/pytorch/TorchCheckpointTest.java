@@ -440,6 +440,11 @@ class TorchCheckpointTest {
                     refused(
                             "parameter 0 of group 0 of the optimizer is not of this module",
                             () -> TorchCheckpoint.of(group, other, optimizer));
+                    TensorVector twice = new TensorVector(net.parameters().get(0));
+                    twice.push_back(net.parameters().get(0));
+                    refused(
+                            "twice, the second time as parameter 1 of group 0",
+                            () -> TorchCheckpoint.of(group, net, sgd.apply(twice)));
                     net.forward(ones(1, 2)).sum().backward();
                     optimizer.step();
                     TorchCheckpoint state = TorchCheckpoint.of(group, net, optimizer);

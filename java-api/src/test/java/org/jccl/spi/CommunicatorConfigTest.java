@@ -91,7 +91,7 @@ final class CommunicatorConfigTest {
             CommunicatorConfig config = config(store, Duration.ofMillis(1), null);
             assertThatThrownBy(() -> config.fetch("id", 3, "mine id", WITHIN))
                     .isInstanceOf(OperationTimeoutException.class)
-                    .hasMessage("rank 0 put no mine id into the store in 1 ms")
+                    .hasMessage("rank 0 put no mine id into the store in 100 ms")
                     .hasCauseInstanceOf(StoreTimeoutException.class);
         }
     }

@@ -47,10 +47,14 @@ final class FileLock implements AutoCloseable {
     static FileLock acquire(Path file, Deadline deadline) {
         while (true) {
             FileLock lock = acquireOnce(file, deadline);
-            if (lock.isOf(file)) {
+            boolean folder = Files.isDirectory(file); // the command locks folders too
+            if (lock.isOf(file) && !folder) {
                 return lock;
             }
             lock.close();
+            if (folder) {
+                requirePlace(file);
+            }
         }
     }
 

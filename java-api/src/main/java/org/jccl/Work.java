@@ -71,6 +71,17 @@ public interface Work {
     CompletableFuture<Void> toFuture();
 
     /**
+     * Returns the event at the end of the operation, for streams and events of the program's own:
+     * it can wait for it ({@link Stream#waitEvent}), query it, or pass it to other libraries
+     * ({@link Event#handle}, {@link Event#pointer}). It must not be recorded. Close it when it is
+     * no longer needed, at the latest before the group.
+     *
+     * @return the event; empty on host backends, which have none, and if a graph was captured
+     * @throws JcclException if the work failed
+     */
+    Optional<Event> event();
+
+    /**
      * Returns how long the operation ran, from its start to its completion.
      *
      * @return empty while it runs

@@ -13,10 +13,14 @@ import org.bytedeco.javacpp.FloatPointer;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.Event;
+import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
 import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
+import org.jccl.Work;
 import org.junit.jupiter.api.Test;
 
 /** Streams, events and memory of JavaCPP's presets of CUDA, in and out. */
@@ -129,5 +133,71 @@ class PresetsTest {
             assertThat(scope).isNotNull();
         }
         check(cudart.cudaFree(memory), "free");
+    }
+
+    /**
+     * A program waits for a collective on a stream of its own, and asks CUDA whether it is over.
+     */
+    @Test
+    void theEndOfAWorkIsAnEvent() {
+        NcclBackend backend = new NcclBackend(NcclOptions.defaults(), rank -> gpu.index());
+        try (ProcessGroup group = backend.alone();
+                Tensor tensor = Tensor.allocate(gpu, DataType.FLOAT32, 3);
+                Stream stream = Stream.create(tensor.device(), false)) {
+            for (int i = 0; i < 100; i++) {
+                Work work = group.allReduce(tensor, ReduceOp.SUM);
+                try (Event end = work.event().orElseThrow()) {
+                    stream.waitEvent(end);
+                    stream.synchronize();
+                    assertThat(end.query()).isTrue();
+                    CUevent_st theirs = new CUevent_st(end.pointer());
+                    assertThat(cudart.cudaEventQuery(theirs)).isEqualTo(cudart.cudaSuccess);
+                    assertThatThrownBy(() -> end.record(stream))
+                            .isInstanceOf(UsageException.class)
+                            .hasMessageContaining("the end of a work");
+                }
+                work.synchronize();
+                try (Event past = work.event().orElseThrow()) {
+                    assertThat(past.query()).isTrue();
+                }
+            }
+        }
+    }
+
+    /** The group's pool is gone by then. */
+    @Test
+    void theEventOfAWorkMayBeClosedAfterTheGroup() {
+        Event kept;
+        try (Tensor tensor = Tensor.allocate(gpu, DataType.FLOAT32, 3)) {
+            try (ProcessGroup group =
+                    new NcclBackend(NcclOptions.defaults(), rank -> gpu.index()).alone()) {
+                kept = group.allReduce(tensor, ReduceOp.SUM).event().orElseThrow();
+            }
+        }
+        assertThat(kept.query()).isTrue();
+        kept.close();
+        assertThatThrownBy(kept::query).isInstanceOf(UsageException.class);
+    }
+
+    @Test
+    void theEventOfAFailedWorkThrowsItsFailure() {
+        NcclBackend backend = new NcclBackend(NcclOptions.defaults(), rank -> gpu.index());
+        try (ProcessGroup group = backend.alone();
+                Tensor tensor = Tensor.allocate(gpu, DataType.FLOAT32, 1);
+                Stream stream = Stream.create(tensor.device(), false);
+                Stream.Scope scope = stream.use();
+                Gpu.Gate gate = Gpu.Gate.on(stream)) {
+            Work work = group.allReduce(tensor, ReduceOp.SUM);
+            try (Event end = work.event().orElseThrow()) {
+                assertThat(end.query()).isFalse();
+                group.abort();
+                gate.open();
+                assertThatThrownBy(end::synchronize)
+                        .isInstanceOf(GroupAbortedException.class)
+                        .hasMessageContaining("abort() was called");
+                assertThatThrownBy(work::event).isInstanceOf(GroupAbortedException.class);
+            }
+            assertThat(scope).isNotNull();
+        }
     }
 }

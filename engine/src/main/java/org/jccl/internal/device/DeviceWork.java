@@ -3,6 +3,7 @@ package org.jccl.internal.device;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import org.jccl.Event;
 import org.jccl.JcclException;
 import org.jccl.WaitTimeoutException;
 import org.jccl.Work;
@@ -36,13 +37,14 @@ public final class DeviceWork implements Work {
     /** Whether its end event tells the time. */
     private boolean timed;
 
-    /**
-     * 0 until it is recorded. Reused once the work is complete and nobody enqueues a wait for it.
-     */
+    /** 0 until it is recorded. Reused once the work is complete and nobody uses it. */
     private volatile long endEvent;
 
-    /** Threads that enqueue a wait for the end event, which blocks where their stream is full. */
-    private int enqueuingWaits;
+    /**
+     * Threads that enqueue a wait for the end event, which blocks where their stream is full, and
+     * events of the program.
+     */
+    private int endEventUsers;
 
     /** Whether the last of these gives the end event back. */
     private boolean endEventLeft;
@@ -120,6 +122,30 @@ public final class DeviceWork implements Work {
     }
 
     @Override
+    public Optional<Event> event() {
+        if (captured) {
+            return Optional.empty(); // its end is an event of the graph
+        }
+        engine.completion.isComplete(this); // of a group that has failed it is, with the failure
+        throwFailure();
+        synchronized (this) {
+            if (!done) {
+                operation.awaited = true;
+                endEventUsers++;
+                return Optional.of(engine.completion.eventOf(this));
+            }
+        }
+        return Optional.of(engine.completion.completeEvent());
+    }
+
+    /** Ends a use of the end event, and gives it back if the work is complete. */
+    void leaveEndEvent() {
+        if (isLastUser()) {
+            engine.events.giveBackEnd(this);
+        }
+    }
+
+    @Override
     public Optional<Duration> duration() {
         return done ? Optional.of(Duration.ofNanos(durationNanos)) : Optional.empty();
     }
@@ -190,26 +216,24 @@ public final class DeviceWork implements Work {
             if (done && !(captured && runtime.isCapturing(stream))) {
                 return;
             }
-            enqueuingWaits++;
+            endEventUsers++;
         }
         try {
             // Without the monitor: the watchdog asks under it, and would never end what is stuck.
             runtime.waitEvent(stream, endEvent);
         } finally {
-            if (isLastWait()) {
-                engine.events.giveBackEnd(this);
-            }
+            leaveEndEvent();
         }
     }
 
-    private synchronized boolean isLastWait() {
-        enqueuingWaits--;
-        return endEventLeft && enqueuingWaits == 0;
+    private synchronized boolean isLastUser() {
+        endEventUsers--;
+        return endEventLeft && endEventUsers == 0;
     }
 
     /** Whether the end event, which has passed, can be used again; else a thread gives it back. */
     synchronized boolean leavesEndEvent() {
-        endEventLeft = enqueuingWaits > 0;
+        endEventLeft = endEventUsers > 0;
         return !endEventLeft;
     }
 

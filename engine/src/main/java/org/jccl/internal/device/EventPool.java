@@ -13,6 +13,7 @@ public final class EventPool {
     private final boolean timing;
     private long[] free = new long[16];
     private int count;
+    private boolean closed;
 
     /** Creates an empty pool. */
     public EventPool(DeviceRuntime runtime, boolean timing) {
@@ -25,14 +26,21 @@ public final class EventPool {
         return count > 0 ? free[--count] : runtime.createEvent(timing);
     }
 
+    /** Destroys the event if the pool is closed: a program may keep the end of a work that long. */
     public synchronized void giveBack(long event) {
+        if (closed) {
+            runtime.destroyEvent(event);
+            return;
+        }
         if (count == free.length) {
             free = Arrays.copyOf(free, 2 * count);
         }
         free[count++] = event;
     }
 
+    /** Destroys all events, also those that come back later. */
     public synchronized void destroyAll() {
+        closed = true;
         while (count > 0) {
             runtime.destroyEvent(free[--count]);
         }

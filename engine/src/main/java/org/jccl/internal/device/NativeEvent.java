@@ -18,31 +18,27 @@ public final class NativeEvent extends NativeHandle implements Event {
     private final boolean timing;
     private volatile boolean recorded;
 
+    /** Whether it belongs to a work, at whose end it stays. */
+    private boolean lent;
+
     /** What happens before it since it was recorded. */
     private volatile EventClock clock;
 
-    /** Of a wrapped event, else null. */
-    private final Object owner;
-
-    private final boolean owned;
+    /** Destroys the native event, or lets it go. */
+    private final Runnable end;
 
     private NativeEvent(
-            Device device,
-            DeviceRuntime runtime,
-            long handle,
-            boolean timing,
-            Object owner,
-            boolean owned) {
+            Device device, DeviceRuntime runtime, long handle, boolean timing, Runnable end) {
         super(device, runtime, handle);
         this.timing = timing;
-        this.owner = owner;
-        this.owned = owned;
+        this.end = end;
     }
 
     /** Creates an event on an accelerator, which becomes current. */
     public static NativeEvent create(Device device, boolean timing) {
         DeviceRuntime runtime = DeviceRuntimes.of(device);
-        return new NativeEvent(device, runtime, runtime.createEvent(timing), timing, null, true);
+        long handle = runtime.createEvent(timing);
+        return new NativeEvent(device, runtime, handle, timing, () -> runtime.destroyEvent(handle));
     }
 
     /**
@@ -58,9 +54,32 @@ public final class NativeEvent extends NativeHandle implements Event {
         if (handle == 0) {
             throw new UsageException(FailureContext.NONE, "event is a null pointer");
         }
-        NativeEvent event = new NativeEvent(device, runtime, handle, true, owner, false);
+        Runnable end = () -> Reference.reachabilityFence(owner);
+        NativeEvent event = new NativeEvent(device, runtime, handle, true, end);
         event.clock = EventClock.unknown();
         event.recorded = true;
+        return event;
+    }
+
+    /** Creates an event that is complete and cannot be recorded. */
+    static NativeEvent complete(Device device) {
+        NativeEvent event = create(device, false);
+        event.lent = true;
+        return event;
+    }
+
+    /**
+     * Lends an event that was recorded.
+     *
+     * @param before what happens before it
+     * @param end called once when it is closed and no longer used
+     */
+    static NativeEvent lent(
+            Device device, DeviceRuntime runtime, long handle, EventClock before, Runnable end) {
+        NativeEvent event = new NativeEvent(device, runtime, handle, false, end);
+        event.clock = before;
+        event.recorded = true;
+        event.lent = true;
         return event;
     }
 
@@ -80,6 +99,11 @@ public final class NativeEvent extends NativeHandle implements Event {
     @Override
     public void record(Stream on) {
         NativeStream stream = NativeStream.of(on);
+        if (lent) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "this event is the end of a work; record one of Event.create instead");
+        }
         if (!stream.device().equals(device)) {
             throw new UsageException(
                     FailureContext.NONE,
@@ -187,11 +211,8 @@ public final class NativeEvent extends NativeHandle implements Event {
 
     @Override
     void destroyNative() {
-        if (owned) {
-            DeviceRuntimes.enterForQuestion(runtime, device);
-            runtime.destroyEvent(handle);
-        }
-        Reference.reachabilityFence(owner);
+        DeviceRuntimes.enterForQuestion(runtime, device);
+        end.run();
     }
 
     @Override

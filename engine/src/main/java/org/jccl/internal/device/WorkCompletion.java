@@ -6,6 +6,7 @@ import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.Stream;
 import org.jccl.internal.backend.DeviceRuntimes;
+import org.jccl.internal.device.failures.EventClock;
 import org.jccl.internal.device.failures.GroupOrder;
 import org.jccl.internal.device.failures.Timeline;
 import org.jccl.internal.engine.GroupFailure;
@@ -129,6 +130,21 @@ final class WorkCompletion {
         if (!work.isCaptured()) {
             order.clocks().add(caller, timeline, work.position());
         }
+    }
+
+    /** The end event of a work that is not complete, until the caller closes it. */
+    NativeEvent eventOf(DeviceWork work) {
+        return NativeEvent.lent(
+                device,
+                runtime,
+                work.endEvent(),
+                EventClock.after(timeline, work.position()),
+                work::leaveEndEvent);
+    }
+
+    /** An event for a work that is complete. */
+    NativeEvent completeEvent() {
+        return NativeEvent.complete(device);
     }
 
     /** On a device that continues after failures, an event may complete behind a failure. */

@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jccl.Event;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.WaitTimeoutException;
@@ -180,6 +181,12 @@ public final class HostWork extends Operation implements Work {
             }
         }
         return end;
+    }
+
+    @Override
+    public Optional<Event> event() {
+        throwFailure();
+        return Optional.empty();
     }
 
     @Override

@@ -19,6 +19,13 @@ public final class EventClock {
         return new EventClock(new VectorClock());
     }
 
+    /** That of the operations of a timeline, up to a number. */
+    public static EventClock after(Timeline timeline, long number) {
+        VectorClock clock = new VectorClock();
+        clock.add(timeline, number);
+        return new EventClock(clock);
+    }
+
     synchronized VectorClock copy() {
         return clock.copy();
     }

@@ -118,8 +118,8 @@ class InitMethodTorchTest {
     void pytorchAgrees() throws Exception {
         String script =
                 """
-                import json, sys
-                import torch.distributed.rendezvous as r
+                import importlib, json, sys
+                r = importlib.import_module("torch.distributed.rendezvous") # not the function
                 r.FileStore = lambda path, size: ("file", path)
                 r._create_c10d_store = lambda host, port, *rest: ("tcp", "%s %d" % (host, port))
                 out = []

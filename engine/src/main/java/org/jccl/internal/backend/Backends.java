@@ -1,5 +1,6 @@
 package org.jccl.internal.backend;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -15,6 +16,8 @@ import org.jccl.spi.BackendProvider;
 
 /** Finds the bindings that are present. */
 public final class Backends {
+
+    private static final String OUR_PACKAGES = "org.jccl.";
 
     private Backends() {}
 
@@ -63,8 +66,8 @@ public final class Backends {
      * @param device the requested device
      * @param interop which other API ranks of the group may run
      * @param options options by backend name
-     * @throws UsageException if the names are malformed, no backend takes the device, or a backend
-     *     cannot share a group with such ranks
+     * @throws UsageException if the names are malformed, no backend takes the device, a backend
+     *     cannot share a group with such ranks, or our artifacts are of different releases
      * @throws BackendUnavailableException if a backend is missing or cannot be loaded
      */
     public static Chosen choose(
@@ -72,6 +75,21 @@ public final class Backends {
             Optional<Device> device,
             Interop interop,
             Map<String, BackendOptions> options) {
-        return new BackendChoice(present(), device, interop, options).choose(names);
+        List<BackendProvider> present = present();
+        Release.requireOne(releases(present));
+        return new BackendChoice(present, device, interop, options).choose(names);
+    }
+
+    /** Bindings of others have versions of their own. */
+    private static List<Release> releases(List<BackendProvider> present) {
+        List<Release> all = new ArrayList<>();
+        all.add(Release.of("jccl-api", Device.class));
+        all.add(Release.of("jccl-engine", Backends.class));
+        for (BackendProvider each : present) {
+            if (each.getClass().getPackageName().startsWith(OUR_PACKAGES)) {
+                all.add(Release.of("the binding " + each.name(), each.getClass()));
+            }
+        }
+        return all;
     }
 }

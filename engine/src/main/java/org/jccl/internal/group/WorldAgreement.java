@@ -11,10 +11,12 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
+import org.jccl.MismatchException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
+import org.jccl.internal.backend.Release;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Durations;
@@ -45,11 +47,14 @@ public final class WorldAgreement {
     private static final String COUNTER = "made";
     static final String TAKEN = "taken ";
 
-    /** In a ticket, separates the random text from the host. */
+    /** In a ticket, separates the random text, the version of JCCL, and the host. */
     private static final char AT = '@';
 
     static final String WITHDRAWN = "";
     private static final String RETRY = "again";
+
+    /** Begins an answer that says why there will be no world. */
+    private static final String REFUSED = "refused: ";
 
     private static final Duration SHORTEST_POLL = Duration.ofMillis(5);
     private static final Duration LONGEST_POLL = Duration.ofMillis(50);
@@ -64,6 +69,7 @@ public final class WorldAgreement {
     private final int size;
     private final boolean servesOneWorld;
     private final Duration timeout;
+    private final Release release;
     private final AbsentRanks absent;
     private final long deadline;
 
@@ -88,6 +94,25 @@ public final class WorldAgreement {
             boolean servesOneWorld,
             Duration timeout,
             Duration within) {
+        this(
+                root,
+                rank,
+                size,
+                servesOneWorld,
+                timeout,
+                within,
+                Release.of("jccl-engine", WorldAgreement.class));
+    }
+
+    WorldAgreement(
+            Store root,
+            int rank,
+            int size,
+            boolean servesOneWorld,
+            Duration timeout,
+            Duration within,
+            Release release) {
+        this.release = release;
         this.root = root;
         this.store = new PrefixStore(PREFIX + "/" + size, root);
         this.context = FailureContext.ofGroup("world", rank);
@@ -106,6 +131,7 @@ public final class WorldAgreement {
      * @throws StoreException if the store is lost, or belongs to an earlier world that rank 0 has
      *     not closed yet; another connection may reach the right one
      * @throws OperationTimeoutException if a rank does not come in time; names the missing ranks
+     * @throws MismatchException if a rank runs another release, with another major or minor version
      */
     public Store enter() {
         String world =
@@ -125,7 +151,7 @@ public final class WorldAgreement {
                 .forEach(
                         (other, ticket) -> {
                             if (waits(ticket)) {
-                                hosts.put(other, ticket.substring(ticket.indexOf(AT) + 1));
+                                hosts.put(other, hostIn(ticket));
                             }
                         });
         return hosts;
@@ -137,6 +163,9 @@ public final class WorldAgreement {
             String ticket = newTicket();
             put(ticketOf(rank), ticket);
             String answer = answer(ticket);
+            if (answer.startsWith(REFUSED)) {
+                throw new MismatchException(context, answer.substring(REFUSED.length()));
+            }
             if (!answer.equals(RETRY)) {
                 return answer;
             }
@@ -189,6 +218,7 @@ public final class WorldAgreement {
         try {
             while (true) {
                 List<String> tickets = tickets(others);
+                requireFit(others, tickets);
                 List<String> taken = take(others, tickets);
                 if (taken.size() == others.size()) {
                     String world = Long.toString(nextNumber());
@@ -202,6 +232,27 @@ public final class WorldAgreement {
             close(WITHDRAWN);
             sendAway(others);
             throw e;
+        }
+    }
+
+    /** Refuses all ranks if one has another major or minor version. */
+    private void requireFit(List<Integer> others, List<String> tickets) {
+        for (int i = 0; i < tickets.size(); i++) {
+            String ticket = tickets.get(i);
+            if (!Release.fit(release.version(), versionIn(ticket))) {
+                String why =
+                        "rank %s on %s runs JCCL %s, and rank 0 on %s runs %s (%s); all ranks need the same major and minor version"
+                                .formatted(
+                                        others.get(i),
+                                        hostIn(ticket),
+                                        versionIn(ticket),
+                                        LocalHost.name(),
+                                        release.version(),
+                                        release.origin());
+                close(WITHDRAWN);
+                answer(tickets, REFUSED + why);
+                throw new MismatchException(context, why);
+            }
         }
     }
 
@@ -327,8 +378,18 @@ public final class WorldAgreement {
         return !ticket.equals(WITHDRAWN) && !ticket.startsWith(TAKEN);
     }
 
-    private static String newTicket() {
-        return UUID.randomUUID().toString() + AT + LocalHost.name();
+    private String newTicket() {
+        return UUID.randomUUID().toString() + AT + release.version() + AT + LocalHost.name();
+    }
+
+    private static String hostIn(String ticket) {
+        return ticket.substring(ticket.lastIndexOf(AT) + 1);
+    }
+
+    /** Returns an empty text if the rank did not say its version. */
+    private static String versionIn(String ticket) {
+        int from = ticket.indexOf(AT) + 1;
+        return ticket.substring(from, Math.max(from, ticket.lastIndexOf(AT)));
     }
 
     static String ticketOf(int rank) {

@@ -16,9 +16,11 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import org.jccl.MismatchException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
 import org.jccl.StoreException;
+import org.jccl.internal.backend.Release;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -164,6 +166,36 @@ class WorldAgreementTest {
         Future<String> three = later(1, 3, SHORT);
         assertThatThrownBy(() -> enter(0, 2, SHORT)).hasMessageContaining("ranks [1] of 2");
         assertThatThrownBy(() -> get(three)).hasMessageContaining("ranks [0, 2] of 3");
+    }
+
+    private Future<String> later(int rank, String version) {
+        Release release = new Release("jccl-engine", version, "engine-" + version + ".jar");
+        return threads.submit(
+                () ->
+                        nameOf(
+                                new WorldAgreement(store, rank, 3, false, LONG, LONG, release)
+                                        .enter()));
+    }
+
+    @Test
+    void ranksOfDifferentMinorVersionsAreRefusedEverywhere() {
+        for (Future<String> rank :
+                List.of(later(1, "0.2.1"), later(2, "0.3.0"), later(0, "0.2.0"))) {
+            assertThatThrownBy(() -> get(rank))
+                    .hasCauseInstanceOf(MismatchException.class)
+                    .hasMessageContaining("rank 2 on ")
+                    .hasMessageContaining("runs JCCL 0.3.0, and rank 0 on ")
+                    .hasMessageContaining("runs 0.2.0 (engine-0.2.0.jar)");
+        }
+    }
+
+    @Test
+    void ranksThatDifferInLessMeet() throws Exception {
+        Future<String> one = later(1, "0.2.9-SNAPSHOT");
+        Future<String> unknown = later(2, "");
+        String name = get(later(0, "0.2.0"));
+        assertThat(get(one)).isEqualTo(name);
+        assertThat(get(unknown)).isEqualTo(name);
     }
 
     @Test

@@ -224,7 +224,7 @@ public final class Arrivals {
                         + ": "
                         + absent
                         + "; see whether they run and make the same group",
-                cause);
+                SilentStore.asCause(cause));
     }
 
     /**

@@ -139,7 +139,7 @@ public record CommunicatorConfig(
             throw new OperationTimeoutException(
                     FailureContext.NONE,
                     "rank 0 put no " + what + " into the store in " + Durations.rounded(within),
-                    e);
+                    SilentStore.asCause(e));
         }
         byte[] value = shared.get(key);
         if (value.length != length) {

@@ -30,4 +30,15 @@ public final class SilentStore {
         }
         return false;
     }
+
+    /**
+     * Returns a wait at a store that failed, as the cause of an exception about a longer wait. How
+     * long the last part of that wait took, and for which keys, would only mislead.
+     *
+     * @param late the failure of the last part, or null
+     * @return the failure if the server did not answer, or null
+     */
+    public static StoreTimeoutException asCause(StoreTimeoutException late) {
+        return isCauseOf(late) ? late : null;
+    }
 }

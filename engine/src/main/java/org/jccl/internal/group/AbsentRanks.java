@@ -6,7 +6,9 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 import org.jccl.Store;
 import org.jccl.StoreTimeoutException;
@@ -17,12 +19,14 @@ import org.jccl.spi.Durations;
  * Explains which ranks a world lacks, from the tickets in the store.
  *
  * @param store the part of the store in which ranks of worlds of this size meet
+ * @param worlds the part of the store in which ranks of worlds of any size meet
  * @param rank the rank of this process
  * @param size number of ranks
  * @param servesOneWorld whether rank 0 serves the store for this world only
  * @param timeout the timeout of the user for joining, for messages
  */
-record AbsentRanks(Store store, int rank, int size, boolean servesOneWorld, Duration timeout) {
+record AbsentRanks(
+        Store store, Store worlds, int rank, int size, boolean servesOneWorld, Duration timeout) {
 
     /** The key for the reason why rank 0 gave up. */
     static final String WHY = "why";
@@ -92,25 +96,68 @@ record AbsentRanks(Store store, int rank, int size, boolean servesOneWorld, Dura
                                                 + Arrivals.ranks(gaveUp)
                                                 + " came, and gave up before)");
         if (!absent.isEmpty()) {
-            return "ranks " + Arrivals.ranks(absent) + " of " + size + " did not join" + rest;
+            return "ranks "
+                    + Arrivals.ranks(absent)
+                    + " of "
+                    + size
+                    + " did not join"
+                    + rest
+                    + inOtherWorlds(absent);
         }
         return rank == 0 || gaveUp.contains(0)
                 ? "the world of " + size + " ranks was not made" + rest
                 : "rank 0 did not make the world of " + size + " ranks, though all came," + rest;
     }
 
+    /** Says which absent ranks wait, or waited, for a world of another size. */
+    private String inOtherWorlds(List<Integer> absent) {
+        SortedMap<Integer, List<Integer>> bySize = new TreeMap<>();
+        values(worlds, absent, AbsentRanks::sizeOf)
+                .forEach(
+                        (other, text) -> {
+                            int theirs = Integer.parseInt(text);
+                            if (theirs != size && isWithoutWorld(other, theirs)) {
+                                bySize.computeIfAbsent(theirs, any -> new ArrayList<>()).add(other);
+                            }
+                        });
+        StringBuilder found = new StringBuilder();
+        bySize.forEach(
+                (theirs, ranks) ->
+                        found.append("; ranks ")
+                                .append(Arrivals.ranks(ranks))
+                                .append(" want a world of ")
+                                .append(theirs)
+                                .append(" ranks"));
+        return found.toString();
+    }
+
+    /** Its ticket in a world that was made is an old one. */
+    private boolean isWithoutWorld(int other, int theirs) {
+        String key = theirs + "/" + WorldAgreement.ticketOf(other);
+        return worlds.check(List.of(key))
+                && !Arrivals.text(worlds.get(key)).startsWith(WorldAgreement.TAKEN);
+    }
+
+    static String sizeOf(int rank) {
+        return "size/" + rank;
+    }
+
     /** Returns the tickets of ranks. Ranks that never wrote one are not among the keys. */
     Map<Integer, String> present(List<Integer> ranks) {
+        return values(store, ranks, WorldAgreement::ticketOf);
+    }
+
+    private static Map<Integer, String> values(
+            Store from, List<Integer> ranks, IntFunction<String> key) {
         List<Integer> came = new ArrayList<>(ranks);
-        came.removeAll(new HashSet<>(Arrivals.missing(store, ranks, WorldAgreement::ticketOf)));
-        Map<Integer, String> tickets = new TreeMap<>();
+        came.removeAll(new HashSet<>(Arrivals.missing(from, ranks, key)));
+        Map<Integer, String> found = new TreeMap<>();
         if (!came.isEmpty()) {
-            List<byte[]> values =
-                    store.multiGet(came.stream().map(WorldAgreement::ticketOf).toList());
+            List<byte[]> values = from.multiGet(came.stream().map(key::apply).toList());
             for (int i = 0; i < came.size(); i++) {
-                tickets.put(came.get(i), Arrivals.text(values.get(i)));
+                found.put(came.get(i), Arrivals.text(values.get(i)));
             }
         }
-        return tickets;
+        return found;
     }
 }

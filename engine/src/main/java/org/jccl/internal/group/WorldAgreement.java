@@ -64,6 +64,7 @@ public final class WorldAgreement {
 
     private final Store root;
     private final Store store;
+    private final Store worlds;
     private final FailureContext context;
     private final int rank;
     private final int size;
@@ -120,7 +121,8 @@ public final class WorldAgreement {
         this.size = size;
         this.servesOneWorld = servesOneWorld;
         this.timeout = timeout;
-        this.absent = new AbsentRanks(store, rank, size, servesOneWorld, timeout);
+        this.worlds = new PrefixStore(PREFIX, root);
+        this.absent = new AbsentRanks(store, worlds, rank, size, servesOneWorld, timeout);
         this.deadline = System.nanoTime() + within.toNanos();
     }
 
@@ -134,6 +136,8 @@ public final class WorldAgreement {
      * @throws MismatchException if a rank runs another release, with another major or minor version
      */
     public Store enter() {
+        // Ranks of other sizes wait under other keys.
+        worlds.set(AbsentRanks.sizeOf(rank), bytes(Integer.toString(size)));
         String world =
                 WaitLog.during(
                         "world, rank " + rank,
@@ -330,7 +334,7 @@ public final class WorldAgreement {
                 context,
                 "%s; check that they run and build the same world, with the same number of ranks"
                         .formatted(atOnce(absent::describe, cause)),
-                cause);
+                SilentStore.asCause(cause));
     }
 
     /** Calls the store with a short time limit, because the timeout has passed. */
@@ -349,7 +353,7 @@ public final class WorldAgreement {
                                 servesOneWorld
                                         ? "rank 0, which serves it"
                                         : "the process that serves it"),
-                cause);
+                SilentStore.asCause(cause));
     }
 
     private OperationTimeoutException twice(StoreTimeoutException cause) {
@@ -357,7 +361,7 @@ public final class WorldAgreement {
                 context,
                 "another process, or another thread of this one, joined the same world as rank %s after this one; give each its own rank"
                         .formatted(rank),
-                cause);
+                SilentStore.asCause(cause));
     }
 
     private Duration left() {

@@ -164,8 +164,41 @@ class WorldAgreementTest {
     @Test
     void worldsOfOtherSizesDoNotMeet() {
         Future<String> three = later(1, 3, SHORT);
-        assertThatThrownBy(() -> enter(0, 2, SHORT)).hasMessageContaining("ranks [1] of 2");
+        store.await(List.of("worlds/3/ticket/1"));
+        assertThatThrownBy(() -> enter(0, 2, SHORT))
+                .hasMessageContaining("ranks [1] of 2 did not join within 200 ms")
+                .hasMessageContaining("; ranks [1] want a world of 3 ranks");
         assertThatThrownBy(() -> get(three)).hasMessageContaining("ranks [0, 2] of 3");
+    }
+
+    @Test
+    void aRankThatIsInAnEarlierWorldOfAnotherSizeIsJustMissing() throws Exception {
+        Future<String> earlier = later(1, 2, LONG);
+        enter(0, 2, LONG);
+        get(earlier);
+        assertThatThrownBy(() -> enter(0, 3, SHORT))
+                .hasMessageContaining("ranks [1, 2] of 3 did not join within 200 ms; check that");
+    }
+
+    /** Joining has taken all its time before, so that this wait has none left. */
+    @Test
+    void noShortWaitIsTheCauseOfALongOne() {
+        for (int rank = 0; rank < 2; rank++) {
+            WorldAgreement late =
+                    new WorldAgreement(
+                            store, rank, 3, false, Duration.ofMinutes(10), Duration.ZERO);
+            assertThatThrownBy(late::enter)
+                    .isInstanceOf(OperationTimeoutException.class)
+                    .hasMessageContaining("of 3 did not join within 600 s")
+                    .hasNoCause();
+        }
+    }
+
+    @Test
+    void aRankThatGaveUpOnAWorldOfAnotherSizeIsSaidToWantThat() {
+        assertThatThrownBy(() -> enter(1, 3, SHORT)).hasMessageContaining("ranks [0, 2] of 3");
+        assertThatThrownBy(() -> enter(0, 2, SHORT))
+                .hasMessageContaining("; ranks [1] want a world of 3 ranks");
     }
 
     private Future<String> later(int rank, String version) {
@@ -304,6 +337,10 @@ class WorldAgreementTest {
         }
         assertThat(store.listKeys())
                 .containsExactlyInAnyOrder(
-                        "worlds/2/made", "worlds/2/ticket/0", "worlds/2/ticket/1");
+                        "worlds/2/made",
+                        "worlds/2/ticket/0",
+                        "worlds/2/ticket/1",
+                        "worlds/size/0",
+                        "worlds/size/1");
     }
 }

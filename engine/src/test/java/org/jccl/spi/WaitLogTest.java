@@ -79,7 +79,7 @@ final class WaitLogTest {
     }
 
     private static Optional<String> missing(int rank, int size, IntPredicate came) {
-        return WaitLog.missing(rank, size, ranks -> here(ranks, came));
+        return WaitLog.missing(rank, size, ranks -> here(ranks, came), away -> "");
     }
 
     @Test
@@ -104,6 +104,19 @@ final class WaitLogTest {
                 .contains("ranks [0, 1] of 4 have not come; ranks [2, 3] have ([2, 3] on host0)");
         assertThat(missing(3, 4, rank -> rank >= 2)).isEmpty();
         assertThat(missing(0, 4, rank -> true)).isEmpty();
+    }
+
+    @Test
+    void theLineEndsWithWhatElseIsKnown() {
+        assertThat(
+                        WaitLog.missing(
+                                0,
+                                2,
+                                ranks -> here(ranks, rank -> rank == 0),
+                                away -> "; ranks " + away + " want more"))
+                .contains(
+                        "ranks [1] of 2 have not come; ranks [0] have ([0] on host0); ranks [1] want"
+                                + " more");
     }
 
     @Test

@@ -79,8 +79,31 @@ public final class WaitLog {
             int size,
             Function<List<Integer>, SortedMap<Integer, String>> here,
             Supplier<T> wait) {
+        return during(waiter, rank, size, here, away -> "", wait);
+    }
+
+    /**
+     * Waits for all ranks as the method above, and logs what else is known of those that have not
+     * come.
+     *
+     * @param <T> the result of the wait
+     * @param waiter see above, also for the other arguments
+     * @param rank this rank
+     * @param size number of ranks
+     * @param here returns which of the given ranks have come
+     * @param about returns the end of the line about the ranks that have not come, or an empty text
+     * @param wait waits
+     * @return the result of {@code wait}
+     */
+    public static <T> T during(
+            String waiter,
+            int rank,
+            int size,
+            Function<List<Integer>, SortedMap<Integer, String>> here,
+            Function<List<Integer>, String> about,
+            Supplier<T> wait) {
         return rank < MOST_LOOK
-                ? during(waiter, () -> missing(rank, size, here), wait)
+                ? during(waiter, () -> missing(rank, size, here, about), wait)
                 : wait.get();
     }
 
@@ -97,7 +120,10 @@ public final class WaitLog {
      * Returns the line about missing ranks, or empty if a lower rank logs it or none is missing.
      */
     static Optional<String> missing(
-            int rank, int size, Function<List<Integer>, SortedMap<Integer, String>> here) {
+            int rank,
+            int size,
+            Function<List<Integer>, SortedMap<Integer, String>> here,
+            Function<List<Integer>, String> about) {
         for (int lower = rank - 1; lower >= 0; lower--) {
             if (!here.apply(List.of(lower)).isEmpty()) {
                 return Optional.empty();
@@ -106,7 +132,9 @@ public final class WaitLog {
         List<Integer> all = IntStream.range(0, size).boxed().toList();
         SortedMap<Integer, String> arrived = here.apply(all);
         List<Integer> away = all.stream().filter(other -> !arrived.containsKey(other)).toList();
-        return away.isEmpty() ? Optional.empty() : Optional.of(text(arrived, away));
+        return away.isEmpty()
+                ? Optional.empty()
+                : Optional.of(text(arrived, away) + about.apply(away));
     }
 
     /** Describes the ranks. The text stays short for thousands of ranks. */

@@ -110,7 +110,7 @@ record AbsentRanks(
     }
 
     /** Says which absent ranks wait, or waited, for a world of another size. */
-    private String inOtherWorlds(List<Integer> absent) {
+    String inOtherWorlds(List<Integer> absent) {
         SortedMap<Integer, List<Integer>> bySize = new TreeMap<>();
         values(worlds, absent, AbsentRanks::sizeOf)
                 .forEach(

@@ -144,6 +144,7 @@ public final class WorldAgreement {
                         rank,
                         size,
                         this::waiting,
+                        absent::inOtherWorlds,
                         rank == 0 ? this::invite : this::accept);
         return new PrefixStore(PREFIX + "/" + size + "/" + world, root);
     }

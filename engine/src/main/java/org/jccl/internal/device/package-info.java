@@ -1,9 +1,10 @@
 /**
  * The engine of libraries that enqueue on streams; streams and events. Uses engine and failures.
- * Locks in their order: issuing (held while the library enqueues; the watchdog never takes it),
- * polling, the monitor of the running operations, the locks of failures. A work's own monitor is
- * held while its event is asked, with none of these inside, and never while something is enqueued,
- * which blocks where a stream is full: the watchdog takes it.
+ * Locks in their order: issuing (held while the library enqueues; the watchdog never takes it, and
+ * other threads wait for it only while the group is usable), polling, the monitor of the running
+ * operations, the locks of failures. A work's own monitor is held while its event is asked, with
+ * none of these inside, and never while something is enqueued, which blocks where a stream is full:
+ * the watchdog takes it.
  *
  * <p>An asynchronous operation waits on the group's own stream for an event on the caller's current
  * stream, runs there, and is followed by its end event. {@code Work.await} makes the caller's

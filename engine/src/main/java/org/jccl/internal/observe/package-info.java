@@ -4,8 +4,9 @@
  * running operations and held for a few instructions. Listeners are called without any lock.
  *
  * <p>{@link org.jccl.internal.operation.RunningOperations} calls the observers, on the threads that
- * issue and complete operations, so observers do not block: the recorder and JFR write to memory,
- * and a listener's observer queues a call for the world's {@link
+ * issue and complete operations, so observers do not block: the recorder and JFR write to memory (a
+ * thread of its own writes the recorder's file, for which only the end of the group or process
+ * waits), and a listener's observer queues a call for the world's {@link
  * org.jccl.internal.observe.ListenerThread}. An {@link org.jccl.internal.operation.OperationRecord}
  * is created only if an observer is on, since the operations themselves are reused. Until a JFR
  * recording starts, JFR's observer answers with a constant.

@@ -232,7 +232,7 @@ public abstract class Engine {
         try {
             return call.apply(communicator);
         } catch (JcclException e) {
-            learnOfAbort();
+            CleanUp.run(context.toString(), this::learnOfAbort);
             throw e;
         } finally {
             running.leave();

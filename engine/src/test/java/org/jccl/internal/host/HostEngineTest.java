@@ -117,6 +117,24 @@ class HostEngineTest {
         }
     }
 
+    /** Other calls meet the abort of the communicator before the watchdog's next tick. */
+    @Test
+    void aGroupFailsAtOnceWithTheReasonOfASplitThatItsBindingGaveUp() {
+        HostEngine engine = engine();
+        OperationTimeoutException reason =
+                new OperationTimeoutException(FailureContext.NONE, "the split did not finish");
+        library.noticed = reason;
+        assertThatThrownBy(
+                        () ->
+                                engine.inside(
+                                        communicator -> {
+                                            throw reason;
+                                        }))
+                .isSameAs(reason);
+        assertThat(engine.failure.get()).isSameAs(reason);
+        assertThat(library.calls()).containsExactly("abort");
+    }
+
     /** A tick of the watchdog, and one that is later by this much. */
     private static void watchAfter(HostEngine engine, Duration later) {
         engine.watch(System.nanoTime());

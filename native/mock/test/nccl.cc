@@ -557,6 +557,21 @@ void abortedUnderAThread(const Context& context) {
     ncclCommAbort(comm);
 }
 
+/** The thread stays inside, so the communicator can not be freed. */
+void abortedAfterAMissedRevoke(const Context& context) {
+    ncclComm_t comm = join(context);
+    if (context.rank == 1) std::abort();
+    std::thread([comm] {
+        ncclComm_t child;
+        ncclCommSplit(comm, 0, 0, &child, nullptr);
+        std::exit(1);
+    }).detach();
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    OK(ncclCommRevoke(comm, 0));
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    ncclCommAbort(comm);
+}
+
 void abortedAfterARevoke(const Context& context) {
     ncclComm_t comm = join(context);
     std::atomic<bool> left{false};
@@ -779,6 +794,7 @@ const std::vector<Case> cases{
     {"used after abort", 1, {}, usedAfterAbort, SIGABRT},
     {"aborted under a thread", 2, {}, abortedUnderAThread, SIGABRT},
     {"aborted after a revoke", 2, {}, abortedAfterARevoke},
+    {"aborted after a missed revoke", 2, {"MOCK_NCCL_REVOKE_MISSED=1"}, abortedAfterAMissedRevoke, SIGABRT},
     {"revoke hangs", 2, {"MOCK_NCCL_REVOKE_HANG=1", "MOCK_NCCL_CONNECT=0"}, revokeHangs, SIGABRT},
     {"finalize waits for graphs", 1, {}, finalizeWaitsForGraphs},
     {"abort waits for graphs", 1, {}, abortWaitsForGraphs},

@@ -77,8 +77,12 @@ final class HcclHandle extends CommunicatorHandle {
     }
 
     /** The error that HCCL detected asynchronously, or null. Safe during a call. */
-    synchronized JcclException asynchronousError() {
-        if (!isOpen() || !asksForErrors) {
+    JcclException asynchronousError() {
+        return ask(this::noticed).orElse(null);
+    }
+
+    private JcclException noticed() {
+        if (!asksForErrors) {
             return null;
         }
         // The code for some devices returns success and writes nothing.

@@ -3,6 +3,7 @@ package org.jccl.spi;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
@@ -30,6 +31,10 @@ public abstract class CommunicatorHandle {
     private final String group;
     private final Duration endTimeout;
     private final CallLock entry = new CallLock(() -> !isOpen());
+
+    /** Held while the library is asked something, which an end waits for on its own thread. */
+    private final CallLock questions = new CallLock(() -> false);
+
     private volatile State state = State.OPEN;
 
     /** Why the binding itself aborted it, or null. Written before the state. */
@@ -129,7 +134,13 @@ public abstract class CommunicatorHandle {
         if (state == State.OPEN) {
             reason = why;
             state = State.ABORTED;
-            abort = BoundedCall.start(thread("abort"), this::endNow);
+            abort =
+                    BoundedCall.start(
+                            thread("abort"),
+                            () -> {
+                                awaitQuestions();
+                                endNow();
+                            });
         }
     }
 
@@ -142,6 +153,29 @@ public abstract class CommunicatorHandle {
         return isOpen() ? Optional.empty() : Optional.ofNullable(reason);
     }
 
+    /** No question begins any more, since the handle is not open. */
+    private void awaitQuestions() {
+        questions.lockAlways();
+        questions.unlock();
+    }
+
+    /**
+     * Asks the library something that needs no entry. An open communicator is not freed before the
+     * answer. An abort does not wait for it.
+     *
+     * @param question asks the library; not called unless the handle is open
+     * @return the answer, or empty if the handle is not open
+     * @param <T> of the answer, which may be null
+     */
+    protected final <T> Optional<T> ask(Supplier<T> question) {
+        questions.lockAlways();
+        try {
+            return isOpen() ? Optional.ofNullable(question.get()) : Optional.empty();
+        } finally {
+            questions.unlock();
+        }
+    }
+
     /** Waits for a limited time until an abort that has begun is over. Its failure is logged. */
     public final void awaitAbort() {
         BoundedCall begun;
@@ -151,6 +185,11 @@ public abstract class CommunicatorHandle {
         if (begun != null) {
             CleanUp.run("group " + group, () -> begun.await(endTimeout));
         }
+    }
+
+    private void endUnasked() {
+        awaitQuestions();
+        endInOrder();
     }
 
     private String thread(String what) {
@@ -173,7 +212,7 @@ public abstract class CommunicatorHandle {
         try {
             boolean gone =
                     inOrder
-                            ? BoundedCall.run(thread("close"), this::endInOrder, endTimeout)
+                            ? BoundedCall.run(thread("close"), this::endUnasked, endTimeout)
                             : abort == null || abort.await(endTimeout);
             if (gone) {
                 free();

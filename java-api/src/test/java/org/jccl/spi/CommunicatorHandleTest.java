@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -124,6 +125,39 @@ final class CommunicatorHandleTest {
         assertThat(handle.told).isEmpty();
         handle.leave();
         assertThat(handle.close()).isTrue();
+    }
+
+    /** But it is not freed before the library has answered. */
+    @Test
+    void anAbortDoesNotWaitForAnAnswer() throws Exception {
+        Handle handle = Handle.quick();
+        assertThat(handle.ask(() -> 1)).contains(1);
+        CountDownLatch isAsked = new CountDownLatch(1);
+        CountDownLatch answers = new CountDownLatch(1);
+        CompletableFuture<Optional<Boolean>> answer =
+                CompletableFuture.supplyAsync(
+                        () ->
+                                handle.ask(
+                                        () -> {
+                                            isAsked.countDown();
+                                            awaitQuietly(answers);
+                                            return handle.told.isEmpty();
+                                        }));
+        isAsked.await();
+        handle.abort();
+        assertThat(handle.told).isEmpty();
+        answers.countDown();
+        assertThat(answer.get(60, TimeUnit.SECONDS)).contains(true);
+        assertThat(handle.close()).isTrue();
+        assertThat(handle.ask(() -> 1)).isEmpty();
+    }
+
+    private static void awaitQuietly(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
     }
 
     @Test

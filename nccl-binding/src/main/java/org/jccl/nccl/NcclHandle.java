@@ -134,10 +134,11 @@ final class NcclHandle extends CommunicatorHandle {
      * Returns the error that NCCL, or a call that was given up, reported without a call, or null. A
      * communicator that does not block is not asked while another thread is inside.
      */
-    synchronized JcclException asynchronousError() {
-        if (!isOpen()) {
-            return reason().orElse(null);
-        }
+    JcclException asynchronousError() {
+        return ask(this::noticed).or(this::reason).orElse(null);
+    }
+
+    private JcclException noticed() {
         if (blocking) {
             return failure(state());
         }

@@ -20,6 +20,7 @@ import org.jccl.internal.operation.Observers;
 import org.jccl.internal.operation.Operation;
 import org.jccl.internal.operation.RecentCollectives;
 import org.jccl.internal.operation.RunningOperations;
+import org.jccl.spi.CallLock;
 import org.jccl.spi.Capabilities;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Communicator;
@@ -35,6 +36,9 @@ public abstract class Engine {
 
     /** How long aborted operations may take to leave the library, if the timeout is not shorter. */
     private static final Duration ABORT_GRACE_PERIOD = Duration.ofSeconds(10);
+
+    /** How long to wait for a thread that asks the library something. */
+    private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(2);
 
     private final Communicator communicator;
     private final Map<OperationKind, String> missing;
@@ -54,9 +58,10 @@ public abstract class Engine {
     private final FutureThread futures;
 
     /** Guards the communicator's end against calls that come at any time, from any thread. */
-    private final Object end = new Object();
+    private final CallLock end = new CallLock(() -> false);
 
-    private boolean freed;
+    /** Written under the lock of the end. */
+    private volatile boolean freed;
 
     /** Null where calls are not compared; set before the first one. */
     private CallCheck calls;
@@ -283,9 +288,15 @@ public abstract class Engine {
     }
 
     private void abortCommunicator() {
-        synchronized (end) {
+        // Nothing is freed while a question to the library lasts, which may never be answered.
+        boolean alone = end.lock(ANSWER_TIMEOUT);
+        try {
             if (!freed) {
                 communicator.abort();
+            }
+        } finally {
+            if (alone) {
+                end.unlock();
             }
         }
     }
@@ -323,8 +334,13 @@ public abstract class Engine {
     protected abstract void onFailure();
 
     private boolean hasLost(int peer) {
-        synchronized (end) {
+        if (!end.lock(ANSWER_TIMEOUT)) {
+            return false;
+        }
+        try {
             return !freed && communicator.hasLost(peer);
+        } finally {
+            end.unlock();
         }
     }
 
@@ -368,11 +384,21 @@ public abstract class Engine {
 
     final boolean askLibrary(Consumer<JcclException> found) {
         JcclException noticed;
-        synchronized (end) {
-            if (freed) {
-                return false;
+        if (failure.isSet() ? end.tryLock() : end.lock(ANSWER_TIMEOUT)) {
+            try {
+                if (freed) {
+                    return false;
+                }
+                noticed = communicator.asynchronousError();
+            } finally {
+                end.unlock();
             }
-            noticed = communicator.asynchronousError();
+        } else {
+            noticed =
+                    new GroupAbortedException(
+                            FailureContext.NONE,
+                            "another thread has asked the library for errors, and had no answer in "
+                                    + Durations.text(ANSWER_TIMEOUT));
         }
         if (noticed != null) {
             found.accept(noticed);
@@ -438,9 +464,14 @@ public abstract class Engine {
 
     /** Frees the communicator, when nothing is inside it any more. */
     protected final void freeCommunicator() {
-        synchronized (end) {
-            freed = true;
+        if (!end.lock(ANSWER_TIMEOUT)) {
+            CleanUp.failed(
+                    context + ": its communicator is left behind",
+                    new IllegalStateException("a thread is stuck in the library"));
+            return;
         }
+        freed = true;
+        end.unlock();
         // Without the lock: a library may take seconds, and the watchdog serves other groups too.
         communicator.close();
     }

@@ -48,6 +48,9 @@ public final class ScriptedCommunicator implements InvocationHandler {
     /** Reported when asked. */
     public JcclException noticed;
 
+    /** Run when asked for errors. */
+    public Runnable whenAsked = () -> {};
+
     /** Thrown when asked for errors. */
     public Error brokenQuestion;
 
@@ -141,6 +144,7 @@ public final class ScriptedCommunicator implements InvocationHandler {
             case "reduces" -> true;
             case "hasLost" -> false;
             case "asynchronousError" -> {
+                whenAsked.run();
                 if (brokenQuestion != null) {
                     throw brokenQuestion;
                 }

@@ -44,20 +44,21 @@ class StuckLibraryTest {
 
     @BeforeEach
     void theFirstCallIsStuck() {
-        library.inside =
-                () -> {
-                    isInside.countDown();
-                    // Which lets other calls in.
-                    synchronized (library) {
-                        while (!released) {
-                            try {
-                                library.wait();
-                            } catch (InterruptedException e) {
-                                throw new AssertionError(e);
-                            }
-                        }
-                    }
-                };
+        library.inside = this::stayInside;
+    }
+
+    private void stayInside() {
+        isInside.countDown();
+        // Which lets other calls in.
+        synchronized (library) {
+            while (!released) {
+                try {
+                    library.wait();
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
+            }
+        }
     }
 
     @AfterEach
@@ -156,6 +157,21 @@ class StuckLibraryTest {
         assertThat(stuck.exception()).containsInstanceOf(JcclException.class);
         assertThat(outcome(closes)).isNull();
         assertThat(library.calls()).doesNotContain("close");
+    }
+
+    /** The watchdog asks the library too. */
+    @Test
+    void abortingAndClosingDoNotWaitForAQuestionThatIsNotAnswered() throws Exception {
+        library.whenAsked = this::stayInside;
+        inThread(() -> engine.watch(System.nanoTime()));
+        isInside.await();
+        GroupAbortedException cause = new GroupAbortedException(FailureContext.NONE, "test");
+        assertThat(outcome(inThread(() -> engine.abort(cause)))).isNull();
+        assertThat(library.calls()).containsExactly("abort");
+        assertThat(outcome(inThread(this::run))).isInstanceOf(GroupAbortedException.class);
+        assertThat(outcome(inThread(() -> engine.watch(System.nanoTime())))).isNull();
+        assertThat(outcome(inThread(() -> engine.close(Duration.ZERO)))).isNull();
+        assertThat(library.calls()).containsExactly("abort");
     }
 
     @Test

@@ -180,10 +180,14 @@ public interface BackendProvider {
      * @param given the options of the user, or empty
      * @param type the class
      * @return the options, or empty if there are none
-     * @throws UsageException if they are of another class
+     * @throws UsageException if they are of another class, or an argument is null
      */
     static <T extends BackendOptions> Optional<T> options(
             Optional<BackendOptions> given, Class<T> type) {
+        if (given == null || type == null) {
+            throw new UsageException(
+                    FailureContext.NONE, (given == null ? "options" : "type") + " is null");
+        }
         given.filter(options -> !type.isInstance(options))
                 .ifPresent(
                         options -> {

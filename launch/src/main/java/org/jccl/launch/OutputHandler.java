@@ -27,9 +27,10 @@ public interface OutputHandler {
      * @param rank rank in the world of the process that printed it
      * @param error true for standard error, false for standard output
      * @param line the bytes of the line without its end
+     * @throws org.jccl.UsageException if the line is null
      */
     default void bytes(int rank, boolean error, byte[] line) {
-        line(rank, error, new String(line, StandardCharsets.UTF_8));
+        line(rank, error, new String(Require.nonNull(line, "line"), StandardCharsets.UTF_8));
     }
 
     /**

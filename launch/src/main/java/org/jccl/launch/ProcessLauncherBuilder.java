@@ -348,9 +348,11 @@ public final class ProcessLauncherBuilder {
      * @return this
      */
     public ProcessLauncherBuilder show(Collection<Integer> localRanks) {
-        Set<Integer> copy = new HashSet<>(given(localRanks, "list of local ranks"));
+        Set<Integer> copy = new HashSet<>();
+        for (Object each : given(localRanks, "list of local ranks")) {
+            copy.add(localRank(each));
+        }
         check(!copy.isEmpty(), "the list of local ranks to show is empty");
-        copy.forEach(each -> checkLocalRank(each));
         this.shown = copy;
         return this;
     }
@@ -393,17 +395,21 @@ public final class ProcessLauncherBuilder {
     }
 
     private static RankStreams ofSome(Map<Integer, OutputStreams> streams, String what) {
-        Map<Integer, OutputStreams> copy = new HashMap<>(given(streams, what));
-        copy.forEach(
-                (localRank, chosen) -> {
-                    checkLocalRank(localRank);
-                    given(chosen, what + " of local rank " + localRank);
-                });
+        Map<Integer, OutputStreams> copy = new HashMap<>();
+        for (Map.Entry<?, ?> each : given(streams, what).entrySet()) {
+            check(
+                    each.getValue() instanceof OutputStreams,
+                    "the " + what + " of local rank " + each.getKey() + " is " + each.getValue());
+            copy.put(localRank(each.getKey()), (OutputStreams) each.getValue());
+        }
         return new RankStreams(OutputStreams.NONE, copy);
     }
 
-    private static void checkLocalRank(Integer localRank) {
-        check(localRank != null && localRank >= 0, "there is no local rank " + localRank);
+    private static int localRank(Object given) {
+        check(
+                given instanceof Integer number && number >= 0,
+                "there is no local rank " + given + "; give numbers from 0");
+        return (Integer) given;
     }
 
     /**

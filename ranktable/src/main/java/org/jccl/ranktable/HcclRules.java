@@ -46,7 +46,8 @@ final class HcclRules {
                 .ifPresent(Addresses::check);
         PORTS.forEach(device::checkPort);
         OptionalLong superDevice = OptionalLong.empty();
-        Optional<Element> given = device.field("super_device_id");
+        // Without super pods, HCCL does not read it.
+        Optional<Element> given = device.field("super_device_id").filter(field -> !field.isEmpty());
         if (given.isPresent()) {
             long value = given.get().number(HIGHEST_SUPER_DEVICE);
             superDevice = value == Element.UNKNOWN ? OptionalLong.empty() : OptionalLong.of(value);
@@ -162,6 +163,8 @@ final class HcclRules {
                         row.at()
                                 .required(
                                         "super_device_id", "number of the device in its super pod");
+                field.filter(Element::isEmpty)
+                        .ifPresent(at -> at.fault("is empty: give the number of the device"));
                 if (field.isPresent() && row.superDevice().isPresent()) {
                     List<Object> key = List.of(node.superPod, row.superDevice().getAsLong());
                     Devices.checkUnique(seen, key, field.get());

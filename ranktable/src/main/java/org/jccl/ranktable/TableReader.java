@@ -87,13 +87,14 @@ final class TableReader {
         boolean sccl =
                 objects.stream().anyMatch(server -> server.has("server_ip"))
                         && objects.stream().noneMatch(server -> server.has("server_id"));
-        if (!sccl && version.isPresent() && version.get().isNumber()) {
+        boolean unquoted = !sccl && version.isPresent() && version.get().isNumber();
+        if (unquoted) {
             version.get()
                     .fault(
                             "is "
                                     + version.get().describe()
                                     + ": HCCL reads text only, write \""
-                                    + number
+                                    + (number.equals("1.2") ? "1.2" : "1.0")
                                     + '"');
         }
         if (number.equals("1.2")) {
@@ -102,7 +103,7 @@ final class TableReader {
         if (version.isEmpty() && !sccl) {
             table.missing("version", "write \"1.0\", or \"1.2\" with super pods");
         }
-        if (version.isPresent() && !number.equals("1.0")) {
+        if (version.isPresent() && !unquoted && !number.equals("1.0")) {
             Element at = version.get();
             String say =
                     sccl ? "write \"1.0\"" : "give \"1.0\" or \"1.2\", or a rank_list for \"2.0\"";

@@ -146,6 +146,21 @@ class RankTableFaultsTest {
         assertThat(faults(whole.replace("\"1.0\"", "1.0")))
                 .containsExactly(
                         "$.version is the number 1.0: HCCL reads text only, write \"1.0\"");
+        assertThat(faults(whole.replace("\"1.0\"", "1")))
+                .containsExactly("$.version is the number 1: HCCL reads text only, write \"1.0\"");
+        String superDevice = "\"rank_id\": \"0\", \"super_device_id\": \"\"";
+        assertThat(RankTable.parse(whole.replace("\"rank_id\": \"0\"", superDevice)).size())
+                .isEqualTo(1);
+        assertThat(
+                        faults(
+                                SUPER.formatted(
+                                                "{\"super_pod_id\": \"p\", \"server_list\": ["
+                                                        + "{\"server_id\": \"a\"},"
+                                                        + "{\"server_id\": \"b\"}]}")
+                                        .replace("\"7\"", "\"\"")))
+                .containsExactly(
+                        "$.server_list[0].device[0].super_device_id is empty: give the number of the"
+                                + " device");
         assertThat(faults(whole.replace("\"1.0\"", "1.2")))
                 .containsExactly(
                         "$.version is the number 1.2: HCCL reads text only, write \"1.2\"");

@@ -41,7 +41,9 @@ public final class ScclProvider extends StreamBackendProvider {
         if (chips.isEmpty()) {
             chips = ScclOptions.from(System.getenv()).chipMap();
         }
-        return rank < chips.size() ? OptionalInt.of(chips.get(rank)) : OptionalInt.empty();
+        return rank >= 0 && rank < chips.size()
+                ? OptionalInt.of(chips.get(rank))
+                : OptionalInt.empty();
     }
 
     @Override

@@ -151,6 +151,14 @@ public final class Checkpoint {
         if (directory == null) {
             throw new UsageException(FailureContext.NONE, "directory is null");
         }
+        if (!Files.exists(directory.resolve(INDEX))) {
+            throw bad(
+                    directory,
+                    Files.isDirectory(directory)
+                            ? "there is no checkpoint in this folder, or no save has completed; read"
+                                    + " safetensors files of other programs with SafetensorsFile"
+                            : "there is no such folder");
+        }
         SafetensorsFile index = SafetensorsFile.open(directory.resolve(INDEX));
         Map<String, String> metadata = new LinkedHashMap<>(index.metadata());
         String files = metadata.remove(FILES);

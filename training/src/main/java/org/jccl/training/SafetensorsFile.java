@@ -6,6 +6,7 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -241,8 +242,15 @@ public final class SafetensorsFile {
         } catch (SafetensorsHeader.Fault e) {
             throw new CheckpointException(
                     FailureContext.NONE, path + " cannot be read: " + e.getMessage(), e);
+        } catch (NoSuchFileException e) {
+            throw new CheckpointException(FailureContext.NONE, path + " does not exist", e);
         } catch (IOException e) {
-            throw new CheckpointException(FailureContext.NONE, path + " cannot be read: " + e, e);
+            throw new CheckpointException(
+                    FailureContext.NONE,
+                    path
+                            + " cannot be read: "
+                            + (Files.isDirectory(path) ? "it is a folder; name a file in it" : e),
+                    e);
         }
     }
 

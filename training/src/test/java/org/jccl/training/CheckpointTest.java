@@ -441,8 +441,10 @@ final class CheckpointTest {
     void missingCutAndDamagedFilesAreNamed() throws IOException {
         assertThatThrownBy(() -> Checkpoint.open(directory))
                 .isInstanceOf(CheckpointException.class)
-                .hasMessageContaining("checkpoint.safetensors")
-                .hasMessageContaining("NoSuchFile");
+                .hasMessageContaining(directory + ": there is no checkpoint in this folder");
+        assertThatThrownBy(() -> Checkpoint.open(directory.resolve("none")))
+                .isInstanceOf(CheckpointException.class)
+                .hasMessageContaining("none: there is no such folder");
         TestRanks.onCpu(2, group -> save(group, directory, 1));
         Path second =
                 files(directory).stream()

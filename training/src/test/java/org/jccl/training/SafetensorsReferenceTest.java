@@ -585,6 +585,12 @@ final class SafetensorsReferenceTest {
 
     @Test
     void saysWhatOtherFilesAre() throws IOException {
+        assertThatThrownBy(() -> SafetensorsFile.open(directory))
+                .isInstanceOf(CheckpointException.class)
+                .hasMessageContaining(directory + " cannot be read: it is a folder");
+        assertThatThrownBy(() -> SafetensorsFile.open(directory.resolve("none")))
+                .isInstanceOf(CheckpointException.class)
+                .hasMessageEndingWith("none does not exist");
         refused(new byte[] {1}, "it has only 1 byte: it is truncated");
         refused(new byte[9], "its header would have 0 bytes, expected 2 to 100000000");
         byte[] large = new byte[16];

@@ -376,7 +376,7 @@ class DistributedDataParallelTest {
                     out.weight().set_data(in.weight());
                     try (DistributedDataParallel ddp = DistributedDataParallel.of(group, net)) {
                         Tensor x = ones(1, 3).mul(new Scalar(1 + 2 * group.rank()));
-                        ddp.backward(x.mm(in.weight()).add(x.mm(out.weight()).mul(x)).sum());
+                        ddp.backward(in.forward(x).add(out.forward(x).mul(x)).sum());
                         assertThat(SmallNet.values(in.weight().grad())).containsOnly(2);
                         assertThat(SmallNet.values(out.weight().grad())).containsOnly(5);
                         assertThat(out.weight().data_ptr().address())

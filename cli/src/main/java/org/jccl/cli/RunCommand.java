@@ -1,5 +1,6 @@
 package org.jccl.cli;
 
+import java.io.File;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.math.BigDecimal;
@@ -149,13 +150,14 @@ final class RunCommand implements Callable<Integer> {
 
     @Option(
             names = {"--rdzv-conf", "--rdzv_conf"},
-            paramLabel = "KEY=SECONDS",
+            paramLabel = "KEY=VALUE",
             split = ",",
             defaultValue = "${env:PET_RDZV_CONF}",
             description =
                     "Of c10d: join_timeout, last_call_timeout, keep_alive_interval and"
-                            + " keep_alive_max_attempt, as torchrun's.")
-    private Map<String, Integer> rendezvousTimes;
+                            + " keep_alive_max_attempt, as torchrun's. Others have no effect with"
+                            + " static.")
+    private Map<String, String> rendezvousTimes;
 
     @Option(
             names = {"--local-addr", "--local_addr"},
@@ -328,6 +330,7 @@ final class RunCommand implements Callable<Integer> {
 
     private ProcessLauncher described() {
         List<List<String>> roles = MoreRanks.split(commands);
+        requireProgram(roles.get(0).get(0));
         ProcessLauncherBuilder builder =
                 ProcessLauncher.builder(ranksPerNode)
                         .role(role)
@@ -359,6 +362,19 @@ final class RunCommand implements Callable<Integer> {
         placeNodes(builder);
         keepLogs(builder);
         return builder.build();
+    }
+
+    /** Under torchrun, a script needs no interpreter before it. */
+    private void requireProgram(String command) {
+        if (command.endsWith(".py") && !new File(command).canExecute()) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    command
+                            + " is not a program: name its interpreter too, as in"
+                            + " 'jccl run -n 2 -- python3 "
+                            + command
+                            + "'");
+        }
     }
 
     private void placeNodes(ProcessLauncherBuilder builder) {
@@ -439,8 +455,10 @@ final class RunCommand implements Callable<Integer> {
         }
         ElasticNodes elastic =
                 ElasticNodes.of(nodes.min(), nodes.max(), endpoints.toArray(String[]::new));
-        Map<String, Integer> times =
-                new TreeMap<>(rendezvousTimes == null ? Map.of() : rendezvousTimes);
+        Map<String, Integer> times = new TreeMap<>();
+        if (rendezvousTimes != null) {
+            rendezvousTimes.forEach((key, value) -> times.put(key, whole(key, value)));
+        }
         elastic =
                 elastic.withWaiting(
                                 seconds(times, "join_timeout", elastic.joinTimeout()),
@@ -454,6 +472,17 @@ final class RunCommand implements Callable<Integer> {
                     spec.commandLine(), "--rdzv-conf: unknown " + times.keySet());
         }
         return localAddress == null ? elastic : elastic.withLocalAddress(localAddress);
+    }
+
+    private int whole(String key, String value) {
+        try {
+            return Integer.parseInt(value);
+        } catch (NumberFormatException e) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--rdzv-conf: " + key + "=" + value + " is not a whole number",
+                    e);
+        }
     }
 
     private static Duration seconds(Map<String, Integer> times, String key, Duration otherwise) {

@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.jccl.cli.info.Bindings;
 import org.jccl.testing.FreePort;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Tag;
@@ -188,15 +189,19 @@ class PodsTest {
         assertThat(pods.get(0).waitFor()).as(first).isZero();
     }
 
-    /** Where devices would have to be counted. */
+    /** Kubeflow's default. */
     @Test
-    void autoIsNoNumberOfRanks() throws Exception {
-        Map<String, String> variables = new HashMap<>(PYTORCH_JOB.variables("0", "1"));
+    void autoCountsWhatThePodHas() throws Exception {
+        String port = Integer.toString(FreePort.next());
+        Map<String, String> variables = new HashMap<>(PYTORCH_JOB.variables("0", port));
+        variables.put("PET_NNODES", "1");
         variables.put("PET_NPROC_PER_NODE", "auto");
         Process pod = jccl(variables, List.of());
         String said = new String(pod.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(pod.waitFor()).isEqualTo(2);
-        assertThat(said).contains("'auto' is not a number of ranks").contains("nprocPerNode");
+        assertThat(pod.waitFor()).as(said).isZero();
+        int devices = Bindings.devices();
+        int ranks = devices > 0 ? devices : Runtime.getRuntime().availableProcessors();
+        assertThat(said.lines().filter(line -> line.contains(" rank "))).hasSize(ranks);
     }
 
     private static String nodes(Map<String, String> variables) {

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
 
 /** Java ranks under PyTorch's own torchrun. */
 @Execution(ExecutionMode.CONCURRENT)
@@ -77,6 +78,26 @@ class TorchrunTest {
     /** What torchrun does without options; its own default port may be taken. */
     private static String freePort() throws Exception {
         return "--master-port=" + FreePort.next();
+    }
+
+    /** Each is taken, ignored with a line, or refused with a reason. */
+    @Test
+    void jcclRunKnowsEveryOption() throws Exception {
+        String list =
+                "import torch.distributed.run as r\n"
+                        + "for a in r.get_args_parser()._actions:\n"
+                        + "    for s in a.option_strings: print('option', s)";
+        Process process = new ProcessBuilder(TorchPython.require(), "-c", list).start();
+        List<String> options =
+                process.inputReader()
+                        .lines()
+                        .filter(line -> line.startsWith("option "))
+                        .map(line -> line.substring("option ".length()))
+                        .toList();
+        assertThat(process.waitFor()).isZero();
+        assertThat(options).hasSizeGreaterThan(40);
+        assertThat(new CommandLine(new RunCommand()).getCommandSpec().optionsMap().keySet())
+                .containsAll(options);
     }
 
     @Test

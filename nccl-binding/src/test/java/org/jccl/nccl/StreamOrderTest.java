@@ -248,8 +248,8 @@ final class StreamOrderTest {
                 Event event = Event.create(World.GPU, true)) {
             event.record(stream);
             refused(() -> event.record(foreignStream), "Stream.ofHandle");
-            refused(() -> stream.waitEvent(foreignEvent), "Event.create");
-            refused(() -> event.elapsed(foreignEvent), "Event.create");
+            refused(() -> stream.waitEvent(foreignEvent), "Event.ofHandle");
+            refused(() -> event.elapsed(foreignEvent), "Event.ofHandle");
             refused(() -> event.record(null), "stream is null");
             refused(() -> stream.waitEvent(null), "event is null");
             refused(() -> event.elapsed(null), "event is null");

@@ -206,6 +206,40 @@ final class TraceCommandTest {
                 .contains("groups of ranks [0, 2] failed");
     }
 
+    /** Ranks that only heard of it may write before the rank that had it. */
+    @Test
+    void theRankThatFailedIsNamedAndNotOneThatHeardOfItFirst() throws IOException {
+        recordBarriers(0, "group 'world', rank 0: rank 2 reported: disk", 1000);
+        recordBarriers(2, "group 'world', rank 2: the disk is full", 2000);
+        String trace = folder.resolve("trace.json").toString();
+        assertThat(Command.jccl("trace", folder.toString(), "-o", trace).out())
+                .contains("the run failed, first on rank 2 in world (test)");
+        recordBarriers(2, "", 2000);
+        assertThat(Command.jccl("trace", folder.toString(), "-o", trace).out())
+                .contains("the run failed, first noticed by rank 0 in world (test)");
+    }
+
+    /** A rank that was killed has written nothing, and may have come last. */
+    @Test
+    void nobodyIsBlamedWhereARecordingIsMissing() throws IOException {
+        recordBarriers(0, "", 9_000_000_000L, 676_400_000L, 1_000_000_000L);
+        recordBarriers(1, "", 9_000_000_000L, 0, 1_000_000_000L);
+        String trace = folder.resolve("trace.json").toString();
+        Path page = folder.resolve("page.html");
+        assertThat(
+                        Command.jccl(
+                                        "trace",
+                                        folder.toString(),
+                                        "-o",
+                                        trace,
+                                        "--html",
+                                        page.toString())
+                                .out())
+                .contains("4 operations of 2 ranks", "no recording of ranks [2]")
+                .doesNotContain("was waited for longest", "were waited for");
+        assertThat(page).content().contains("\"rank\":2,\"operations\":0");
+    }
+
     @Test
     void aTieBlamesNobody() throws IOException {
         // Rank 0 is last by 676.4 ms, then rank 1 by 676.3 ms; rank 2 by less.

@@ -25,7 +25,8 @@ final class JobView {
      * @param file its last file; empty if it has written none
      * @param silentMillis the time since it last wrote
      * @param group the group of the row, which is the one that delays the rank longest
-     * @param behind by how many collectives it is behind another rank of that group
+     * @param behind by how many collectives it is behind another rank of that group; 0 if it is
+     *     gone, since that is unknown then
      */
     record Row(
             int rank,
@@ -87,13 +88,15 @@ final class JobView {
                                                 (RankFile.Group each) -> lag(each, furthest))
                                         .thenComparingLong(RankFile.Group::runningMillis)
                                         .thenComparingLong(RankFile.Group::started));
+        Health health = Health.of(said, nowMillis);
         return new Row(
                 rank,
-                Health.of(said, nowMillis),
+                health,
                 file,
                 Math.max(0, nowMillis - said.writtenMillis()),
                 group,
-                group.map(each -> lag(each, furthest)).orElse(0L));
+                // What a rank that is gone last wrote is older than what the others write.
+                health.isGone() ? 0 : group.map(each -> lag(each, furthest)).orElse(0L));
     }
 
     private static long lag(RankFile.Group group, Map<String, Long> furthest) {

@@ -36,7 +36,8 @@ import picocli.CommandLine.Spec;
             "",
             "BEHIND is the number of collectives that a rank has yet to start until it is where"
                     + " the first of its group is; FOR is how long its operation runs. A rank that"
-                    + " does not say anything is frozen, stopped (by a signal) or dead.",
+                    + " does not say anything is frozen, stopped (by a signal) or dead; it has no"
+                    + " BEHIND, because it may have come further than it last wrote.",
             "",
             "Ends when the job does: 0 when every rank has closed its world, 1 when one has died."
         })

@@ -32,6 +32,7 @@ record RankSummary(
     static List<RankSummary> of(List<Recording> recordings, List<TracedCollective> collectives) {
         TreeSet<Integer> ranks = new TreeSet<>();
         recordings.forEach(each -> ranks.add(each.rank()));
+        recordings.forEach(each -> ranks.addAll(each.members())); // also those that wrote nothing
         List<RankSummary> all = new ArrayList<>();
         for (int rank : ranks) {
             all.add(

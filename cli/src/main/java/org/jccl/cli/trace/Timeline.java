@@ -2,6 +2,8 @@ package org.jccl.cli.trace;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * What was recorded, and what follows from it.
@@ -36,6 +38,14 @@ record Timeline(
                 collectives,
                 Step.of(collectives, stepBeginning),
                 RankSummary.of(recordings, collectives));
+    }
+
+    /** The members of the recorded groups that have no recording at all. */
+    List<Integer> unrecorded() {
+        Set<Integer> ranks = new TreeSet<>();
+        recordings.forEach(each -> ranks.addAll(each.members()));
+        recordings.forEach(each -> ranks.remove(each.rank()));
+        return List.copyOf(ranks);
     }
 
     /** When the first operation began, since 1970. */

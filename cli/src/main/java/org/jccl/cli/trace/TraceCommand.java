@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jccl.cli.files.Unreadable;
 import org.jccl.spi.Arrivals;
@@ -41,6 +42,8 @@ import picocli.CommandLine.Spec;
 public final class TraceCommand implements Callable<Integer> {
 
     private static final double NANOS_PER_MILLI = 1e6;
+
+    private static final Pattern RANK = Pattern.compile("\\branks? \\[?(\\d+)");
 
     @Spec private CommandSpec spec;
 
@@ -79,7 +82,9 @@ public final class TraceCommand implements Callable<Integer> {
         if (!Files.isDirectory(folder)) {
             throw new ExecutionException(
                     spec.commandLine(),
-                    folder + " is no folder; name the one that JCCL_TRACE_DIR named");
+                    folder
+                            + " is no folder; name the one that JCCL_TRACE_DIR named. Ranks that were"
+                            + " killed write nothing there");
         }
         try {
             List<Unreadable> unreadable = new ArrayList<>();
@@ -102,11 +107,17 @@ public final class TraceCommand implements Callable<Integer> {
             writeTrace(timeline);
             int spans = recordings.stream().mapToInt(each -> each.spans().size()).sum();
             out.println(
-                    output + ": " + spans + " operations of " + timeline.ranks().size() + " ranks");
+                    output
+                            + ": "
+                            + spans
+                            + " operations of "
+                            + recordings.stream().map(Recording::rank).distinct().count()
+                            + " ranks");
             if (html.isPresent()) {
                 TimelinePage.write(timeline, html.get());
                 out.println(html.get() + ": open it in a browser");
             }
+            printUnrecorded(timeline, out);
             printFailures(timeline, out);
             printLateRanks(timeline, out);
             out.flush();
@@ -173,6 +184,20 @@ public final class TraceCommand implements Callable<Integer> {
         }
     }
 
+    /**
+     * A rank that was killed has written nothing, and may be the one that the others waited for.
+     */
+    private static void printUnrecorded(Timeline timeline, PrintWriter out) {
+        List<Integer> unrecorded = timeline.unrecorded();
+        if (!unrecorded.isEmpty()) {
+            out.printf(
+                    Locale.ROOT,
+                    "no recording of ranks %s: they were killed, still run, or wrote elsewhere. Who was"
+                            + " waited for in their collectives is unknown%n",
+                    Arrivals.ranks(unrecorded));
+        }
+    }
+
     /** Prints the first failure, which causes the others. */
     private static void printFailures(Timeline timeline, PrintWriter out) {
         List<Recording> failed =
@@ -183,10 +208,14 @@ public final class TraceCommand implements Callable<Integer> {
         if (failed.isEmpty()) {
             return;
         }
-        Recording first = failed.get(0);
+        // Ranks that only heard of the failure may have written before the one that had it.
+        Optional<Recording> own =
+                failed.stream().filter(each -> !namesAnotherRank(each)).findFirst();
+        Recording first = own.orElse(failed.get(0));
         out.printf(
                 Locale.ROOT,
-                "the run failed, first on rank %d in %s: %s%n",
+                "the run failed, first %s rank %d in %s: %s%n",
+                own.isPresent() ? "on" : "noticed by",
                 first.rank(),
                 first.group(),
                 first.failure());
@@ -194,6 +223,12 @@ public final class TraceCommand implements Callable<Integer> {
         if (ranks.size() > 1) {
             out.printf("groups of ranks %s failed%n", Arrivals.ranks(ranks));
         }
+    }
+
+    private static boolean namesAnotherRank(Recording recording) {
+        return RANK.matcher(recording.failure())
+                .results()
+                .anyMatch(each -> !each.group(1).equals(Integer.toString(recording.rank())));
     }
 
     private List<Recording> read(List<Unreadable> unreadable) throws IOException {

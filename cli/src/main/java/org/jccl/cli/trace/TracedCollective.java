@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 
@@ -17,6 +18,8 @@ import java.util.regex.Pattern;
  *     beginning
  * @param arrivals the ranks that have recorded it, in the order of their arrival
  * @param missing if it did not end, the ranks that did not arrive or recorded nothing
+ * @param unknown the members of the group of which the recordings do not have it, so that nobody
+ *     knows whether they came last
  */
 record TracedCollective(
         String group,
@@ -24,7 +27,8 @@ record TracedCollective(
         String name,
         boolean onDevice,
         List<Arrival> arrivals,
-        List<Integer> missing) {
+        List<Integer> missing,
+        List<Integer> unknown) {
 
     /** Collectives that end on no rank before all have arrived, unless there is nothing to send. */
     private static final Pattern ALL_NEED_ALL =
@@ -58,6 +62,7 @@ record TracedCollective(
                                                     span.name(),
                                                     recording.onDevice(),
                                                     new ArrayList<>(),
+                                                    new ArrayList<>(),
                                                     new ArrayList<>()))
                             .arrivals
                             .add(
@@ -75,6 +80,7 @@ record TracedCollective(
             for (TracedCollective each : group.getValue().values()) {
                 each.arrivals.sort(Comparator.comparingLong(Arrival::startNanos));
                 each.noteMissing(firsts);
+                each.noteUnknown(firsts.keySet());
                 all.add(each);
             }
         }
@@ -111,6 +117,12 @@ record TracedCollective(
                 });
     }
 
+    private void noteUnknown(Set<Integer> members) {
+        members.stream()
+                .filter(rank -> arrivals.stream().noneMatch(each -> each.rank() == rank))
+                .forEach(unknown::add);
+    }
+
     long firstNanos() {
         return arrivals.get(0).startNanos();
     }
@@ -131,7 +143,7 @@ record TracedCollective(
 
     /** Whether the recording shows that the other ranks waited for the last one. */
     boolean allWaitForLast() {
-        return endsAfterLast() && !onDevice && missing.isEmpty();
+        return endsAfterLast() && !onDevice && unknown.isEmpty();
     }
 
     /** How long the first rank waited for the last one. */

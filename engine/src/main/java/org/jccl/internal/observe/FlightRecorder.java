@@ -96,6 +96,9 @@ final class FlightRecorder implements OperationObserver {
     /** The thread that writes the file, or null. */
     private BoundedCall writing;
 
+    /** Writes the file if the process ends before the group. */
+    private final Thread atExit;
+
     /**
      * Creates an empty recorder.
      *
@@ -114,6 +117,21 @@ final class FlightRecorder implements OperationObserver {
         this.first = first;
         this.timeoutMillis = timeoutMillis;
         this.writeTimeout = writeTimeout;
+        this.atExit = new Thread(this::processExits, threadName() + "-exit");
+        addHook(atExit);
+    }
+
+    private String threadName() {
+        return "jccl-trace-" + group.name() + "-" + group.rank();
+    }
+
+    /**
+     * A launcher ends the ranks that survive a lost one, often before they have noticed the loss.
+     * What they were doing then is all that is known of it.
+     */
+    private void processExits() {
+        startWriting(null);
+        awaitWriting();
     }
 
     /**
@@ -207,12 +225,9 @@ final class FlightRecorder implements OperationObserver {
                                 wait.beganNanos));
         blocked.clear();
         String text = json(failure);
-        String name = "jccl-trace-" + group.name() + "-" + group.rank();
-        Thread atExit = new Thread(this::awaitWriting, name + "-exit");
-        addHook(atExit);
         writing =
                 BoundedCall.start(
-                        name,
+                        threadName(),
                         () -> {
                             try {
                                 writeFile(text);
@@ -226,7 +241,7 @@ final class FlightRecorder implements OperationObserver {
         try {
             Runtime.getRuntime().addShutdownHook(atExit);
         } catch (IllegalStateException e) {
-            return; // the process exits already; closing the group waits for the file
+            return; // the process exits already
         }
     }
 

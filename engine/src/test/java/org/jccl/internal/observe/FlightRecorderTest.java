@@ -237,6 +237,29 @@ class FlightRecorderTest {
         }
     }
 
+    /**
+     * A rank that is ended with an operation in flight, as a launcher does when another is lost.
+     */
+    static final class Ended {
+        private Ended() {}
+
+        public static void main(String[] arguments) {
+            Path folder = Path.of(System.getProperty("folder"));
+            FlightRecorder recorder =
+                    new FlightRecorder(folder, GROUP, FlightRecorder.State.STARTED, 1000);
+            RunningOperations running = new RunningOperations();
+            running.observe(Observers.of(GROUP, List.of(recorder)));
+            running.begin(allReduce(7));
+            System.exit(3);
+        }
+    }
+
+    @Test
+    void aProcessThatEndsBeforeItsGroupWritesWhatItWasDoing() throws Exception {
+        ChildJvm.outputOf(3, Ended.class, Map.of(), "-Dfolder=" + folder.resolve("new"));
+        assertThat(written()).contains("\"collective_seq_id\":7", "\"started\"").endsWith("}");
+    }
+
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aProcessThatEndsWritesTheFileFirst(boolean exit) throws Exception {

@@ -89,7 +89,8 @@ class CheckedOrderTest {
         inThread("inside", inside, sum(engine.borrow()));
         library.awaitCalls(1);
         Thread waiting = inThread("waiting", new CompletableFuture<>(), sum(engine.borrow()));
-        while (waiting.getState() != Thread.State.WAITING) {
+        // It has been compared then: what the other rank calls is in the store already.
+        while (waiting.getState() != Thread.State.TIMED_WAITING) {
             Thread.onSpinWait();
         }
         assertThat(later.apply(gather(engine.newOperation())))

@@ -146,6 +146,16 @@ class TopCommandTest {
         assertThat(top.out()).contains("0 ended", "1 ended").doesNotContain("\u001b");
     }
 
+    /** Its groups are closed, as a program does that ends by an exception. */
+    @Test
+    void aJobThatHasFailedDoesNotSayThatItEnded() throws IOException {
+        write(0, 2, 60_000, "\"ended\": true, \"failure\": \"rank 1 is lost\", \"groups\": []");
+        write(1, 2, 60_000, "\"ended\": true, \"groups\": []");
+        Command top = top();
+        assertThat(top.exitCode()).isEqualTo(1);
+        assertThat(top.out()).contains("0 failed", "1 ended", "rank 0 failed: rank 1 is lost");
+    }
+
     @Test
     void whoWaitsForAMomentIsNoFinding() throws IOException {
         write(0, 2, 0, "\"groups\": [" + group("world", 7, "barrier()", 900) + "]");

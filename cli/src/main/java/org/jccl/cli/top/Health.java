@@ -15,6 +15,8 @@ enum Health {
     ALIVE("ok"),
     /** It has closed its world. */
     ENDED("ended"),
+    /** It has closed its world, and a group of it had failed. */
+    FAILED("failed"),
     /** Its process exists and does not write: it was stopped by a signal. */
     STOPPED("stopped"),
     /** It does not write, and its process exists or is on another host. */
@@ -50,7 +52,7 @@ enum Health {
      */
     static Health of(RankFile rank, long nowMillis) {
         if (rank.ended()) {
-            return ENDED;
+            return rank.failure().isEmpty() ? ENDED : FAILED;
         }
         if (nowMillis - rank.writtenMillis() < MISSED_WRITES * rank.intervalMillis()) {
             return ALIVE;

@@ -124,6 +124,9 @@ final class JobView {
                                                                 + file.host())
                                         .orElse(""));
             }
+            if (row.health == Health.FAILED) {
+                findings.add("rank " + row.rank + " failed: " + row.file.orElseThrow().failure());
+            }
             row.file.ifPresent(
                     file ->
                             file.groups().stream()
@@ -222,7 +225,11 @@ final class JobView {
     boolean isOver() {
         return !rows.isEmpty()
                 && rows.stream()
-                        .allMatch(row -> row.health == Health.ENDED || row.health == Health.DEAD);
+                        .allMatch(
+                                row ->
+                                        row.health == Health.ENDED
+                                                || row.health == Health.FAILED
+                                                || row.health == Health.DEAD);
     }
 
     /** Whether every rank has closed its world. */

@@ -21,6 +21,7 @@ import java.util.Map;
  * @param writtenMillis when the file was written, since 1970
  * @param intervalMillis the time between two files
  * @param ended whether it has closed its world
+ * @param failure why a group failed that is closed by now, or an empty string
  * @param operationsPerSecond the recent rate
  * @param bytesPerSecond the recent rate
  * @param groups its open groups
@@ -34,6 +35,7 @@ record RankFile(
         long writtenMillis,
         long intervalMillis,
         boolean ended,
+        String failure,
         double operationsPerSecond,
         double bytesPerSecond,
         List<Group> groups) {
@@ -107,6 +109,7 @@ record RankFile(
                         number(top, "time_ms"),
                         number(top, "interval_ms"),
                         Boolean.parseBoolean(top.get("ended")),
+                        top.getOrDefault("failure", ""),
                         Double.parseDouble(top.getOrDefault("operations_per_second", "0")),
                         Double.parseDouble(top.getOrDefault("bytes_per_second", "0")),
                         groups);

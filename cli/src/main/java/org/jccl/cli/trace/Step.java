@@ -17,6 +17,11 @@ import java.util.TreeMap;
  */
 record Step(long startNanos, long endNanos, int collectives, int slowest, long waitedNanos) {
 
+    private static final int FEWEST_OF_BURSTS = 16;
+
+    /** A text that comes four times a step at one moment is in a quarter of the parts. */
+    private static final int BURST = 8;
+
     /**
      * Cuts a recording into steps. A step begins with each collective of a certain text.
      *
@@ -46,13 +51,40 @@ record Step(long startNanos, long endNanos, int collectives, int slowest, long w
     /**
      * The text that a step begins with. Programs repeat their operations; of those texts that come
      * at least half as often as the most frequent one, the rarest comes once a step, and the first
-     * of several is where the step begins.
+     * of several is where the step begins. Texts that come in bursts belong to something else, such
+     * as a checkpoint after each epoch.
      *
      * @return an empty text where nothing is repeated
      */
     static String beginning(List<TracedCollective> collectives) {
         Map<String, Integer> counts = new LinkedHashMap<>();
         collectives.forEach(each -> counts.merge(each.name(), 1, Integer::sum));
+        Map<String, Integer> steady = new LinkedHashMap<>(counts);
+        steady.keySet().removeIf(name -> isBurst(name, counts.get(name), collectives));
+        return rarestOfFrequent(steady.isEmpty() ? counts : steady);
+    }
+
+    /**
+     * Whether a text comes in bursts: of as many equal parts of the time as it comes times, it is
+     * in few.
+     */
+    private static boolean isBurst(String name, int count, List<TracedCollective> collectives) {
+        if (count < FEWEST_OF_BURSTS) {
+            return false;
+        }
+        long begin = collectives.get(0).firstNanos();
+        long end = collectives.get(collectives.size() - 1).firstNanos();
+        double part = Math.max(1, (double) (end - begin) / count);
+        long parts =
+                collectives.stream()
+                        .filter(each -> each.name().equals(name))
+                        .mapToLong(each -> (long) ((each.firstNanos() - begin) / part))
+                        .distinct()
+                        .count();
+        return parts < count / BURST;
+    }
+
+    private static String rarestOfFrequent(Map<String, Integer> counts) {
         int most = counts.values().stream().mapToInt(Integer::intValue).max().orElse(0);
         String found = "";
         int fewest = Integer.MAX_VALUE;

@@ -200,6 +200,28 @@ final class TimelineTest {
         assertThat(Timeline.of(recordings, "nothing like it").steps()).isEmpty();
     }
 
+    /** Ten epochs of ten steps, each with a checkpoint that has more collectives than its steps. */
+    @Test
+    void aCheckpointForEachEpochIsNoStep() {
+        List<Recording.Span> spans = new ArrayList<>();
+        long time = 0;
+        for (int epoch = 0; epoch < 10; epoch++) {
+            for (int step = 0; step < 10; step++) {
+                for (int bucket = 1; bucket <= 2; bucket++) {
+                    String name = "allReduce(float32 x " + bucket + ", SUM)";
+                    spans.add(span(name, spans.size(), time, time + 40));
+                    time += 50;
+                }
+            }
+            for (int i = 0; i < 30; i++) {
+                spans.add(span("allGather(int64 x 1)", spans.size(), time, time + 1));
+                time += 2;
+            }
+        }
+        Recording only = recording(0, 1, spans.toArray(Recording.Span[]::new));
+        assertThat(timeline(only).steps()).hasSize(100);
+    }
+
     @Test
     void withoutRepetitionThereAreNoSteps() {
         Timeline timeline =

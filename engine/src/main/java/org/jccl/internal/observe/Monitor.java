@@ -36,6 +36,10 @@ final class Monitor implements AutoCloseable {
     // Guarded by this object's monitor, inside which that of a group is taken.
     private final List<MonitoredGroup> groups = new ArrayList<>();
     private MonitoredGroup world;
+
+    /** Why the first group failed of those that are closed, or null. */
+    private String failure;
+
     private MonitoredGroup.Totals ofClosed = MonitoredGroup.Totals.NONE;
     private boolean ended;
 
@@ -70,6 +74,9 @@ final class Monitor implements AutoCloseable {
     private synchronized void forget(MonitoredGroup group) {
         groups.remove(group);
         ofClosed = ofClosed.plus(group.totals());
+        if (failure == null) {
+            failure = group.failure();
+        }
     }
 
     private void run() {
@@ -141,6 +148,9 @@ final class Monitor implements AutoCloseable {
         json.field("time_ms", System.currentTimeMillis());
         json.field("interval_ms", INTERVAL_MILLIS);
         json.field("ended", ended);
+        if (failure != null) {
+            json.field("failure", failure);
+        }
         json.field("operations", totals.operations()).field("bytes", totals.bytes());
         json.field("failed", totals.failed());
         json.field(

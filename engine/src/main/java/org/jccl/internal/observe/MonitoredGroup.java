@@ -123,6 +123,11 @@ final class MonitoredGroup implements OperationObserver {
         onClose.accept(this);
     }
 
+    /** Why it failed, or null. */
+    synchronized String failure() {
+        return failure;
+    }
+
     synchronized Totals totals() {
         return new Totals(operations, bytes, failed);
     }

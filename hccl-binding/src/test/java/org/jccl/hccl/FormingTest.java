@@ -57,11 +57,13 @@ final class FormingTest {
                         "npu:" + device,
                         () ->
                                 new HcclBackend(HcclOptions.defaults(), rank -> device)
-                                        .join(
+                                        .builder(
                                                 HashStore.create(World.TIMEOUT),
                                                 0,
                                                 1,
                                                 Duration.ofSeconds(5))
+                                        .joinTimeout(Duration.ofSeconds(5))
+                                        .build()
                                         .close());
             }
             Runtime.getRuntime().halt(0);

@@ -26,7 +26,10 @@ final class World {
 
     static ProcessGroup join(
             Store store, int rank, int size, Duration timeout, HcclOptions options) {
-        return new HcclBackend(options).join(store, rank, size, timeout);
+        return new HcclBackend(options)
+                .builder(store, rank, size, timeout)
+                .joinTimeout(timeout)
+                .build();
     }
 
     static void run(int size, Duration timeout, HcclOptions options, DeviceBackend.Body body) {

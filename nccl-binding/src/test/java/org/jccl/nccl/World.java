@@ -26,7 +26,10 @@ final class World {
 
     static ProcessGroup join(
             Store store, int rank, int size, Duration timeout, NcclOptions options) {
-        return new NcclBackend(options).join(store, rank, size, timeout);
+        return new NcclBackend(options)
+                .builder(store, rank, size, timeout)
+                .joinTimeout(timeout)
+                .build();
     }
 
     static void run(int size, Duration timeout, NcclOptions options, DeviceBackend.Body body) {

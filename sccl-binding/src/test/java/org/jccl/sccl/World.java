@@ -25,7 +25,10 @@ final class World {
 
     static ProcessGroup join(
             Store store, int rank, int size, Duration timeout, ScclOptions options) {
-        return new ScclBackend(options).join(store, rank, size, timeout);
+        return new ScclBackend(options)
+                .builder(store, rank, size, timeout)
+                .joinTimeout(timeout)
+                .build();
     }
 
     static void run(int size, Duration timeout, ScclOptions options, DeviceBackend.Body body) {

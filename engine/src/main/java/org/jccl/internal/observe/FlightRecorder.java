@@ -78,6 +78,8 @@ final class FlightRecorder implements OperationObserver {
     /** A thread of the program that is blocked now. */
     private record Blocked(Operation operation, long beganNanos) {}
 
+    private static final int CLOCK_READINGS = 20;
+
     private final Path folder;
     private final GroupInfo group;
     private final State first;
@@ -85,7 +87,7 @@ final class FlightRecorder implements OperationObserver {
     private final Duration writeTimeout;
 
     /** Makes times of the monotonic clock of this host comparable with those of other ranks. */
-    private final long epochNanos = nanosSince1970() - System.nanoTime();
+    private final long epochNanos = epochNanos();
 
     private final Entry[] ring = new Entry[CAPACITY];
     private final ArrayDeque<Wait> waits = new ArrayDeque<>();
@@ -135,12 +137,26 @@ final class FlightRecorder implements OperationObserver {
     }
 
     /**
-     * Returns the time in microseconds if the system provides that, because ranks of one host are
-     * compared by it.
+     * Returns the difference between both clocks. A thread may lose its processor, or load a class,
+     * between reading one and the other, so the readings count that took the least time. Ranks of
+     * one host are compared by it, to a few microseconds.
      */
-    private static long nanosSince1970() {
-        Instant now = Instant.now();
-        return TimeUnit.SECONDS.toNanos(now.getEpochSecond()) + now.getNano();
+    private static long epochNanos() {
+        long best = Long.MAX_VALUE;
+        long difference = 0;
+        for (int i = 0; i < CLOCK_READINGS; i++) {
+            long before = System.nanoTime();
+            Instant now = Instant.now();
+            long took = System.nanoTime() - before;
+            if (took < best) {
+                best = took;
+                difference =
+                        TimeUnit.SECONDS.toNanos(now.getEpochSecond())
+                                + now.getNano()
+                                - (before + took / 2);
+            }
+        }
+        return difference;
     }
 
     @Override

@@ -1,6 +1,7 @@
 package org.jccl.hccl;
 
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import java.util.function.IntSupplier;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
@@ -19,6 +20,12 @@ final class AclLifetime {
 
     /** ACL waits up to 2 seconds for logs of devices. */
     private static final Duration LIMIT = Duration.ofSeconds(5);
+
+    /**
+     * How long the end waits for what was closed: another thread frees memory a moment after its
+     * tensor is closed.
+     */
+    private static final Duration FREEING_LIMIT = Duration.ofSeconds(1);
 
     private int held;
     private boolean ended;
@@ -41,6 +48,7 @@ final class AclLifetime {
     /** Uncounts one that is gone or was not made. */
     synchronized void release() {
         held--;
+        notifyAll();
     }
 
     /**
@@ -58,9 +66,10 @@ final class AclLifetime {
         }
     }
 
-    /** Ends ACL now if nothing is open. */
+    /** Ends ACL if nothing is open, or is only about to be freed. */
     void end(IntSupplier finalization, String name) {
         synchronized (this) {
+            awaitFreeing();
             if (held > 0) {
                 LOGGER.log(
                         System.Logger.Level.DEBUG,
@@ -79,5 +88,21 @@ final class AclLifetime {
                                 "jccl-hccl-finalize",
                                 () -> CannErrors.check(finalization.getAsInt(), name),
                                 LIMIT));
+    }
+
+    /** The caller has the monitor. */
+    private void awaitFreeing() {
+        long end = System.nanoTime() + FREEING_LIMIT.toNanos();
+        boolean interrupted = false;
+        while (held > 0 && end - System.nanoTime() > 0) {
+            try {
+                TimeUnit.NANOSECONDS.timedWait(this, end - System.nanoTime());
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 }

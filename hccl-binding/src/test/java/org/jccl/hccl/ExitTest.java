@@ -115,6 +115,26 @@ final class ExitTest {
                 .contains("all closed", NOT_ENDED);
     }
 
+    /** Memory is freed by another thread, a moment after its tensor is closed. */
+    @Test
+    void memoryThatIsBeingFreedIsWaitedFor() {
+        AclLifetime lifetime = new AclLifetime();
+        lifetime.hold();
+        Thread ending = Thread.currentThread();
+        Thread freeing =
+                new Thread(
+                        () -> {
+                            while (ending.getState() != Thread.State.TIMED_WAITING) {
+                                Thread.onSpinWait();
+                            }
+                            lifetime.release();
+                        });
+        freeing.start();
+        int[] ends = {0};
+        lifetime.end(() -> ends[0]++, "aclFinalize");
+        assertThat(ends[0]).isEqualTo(1);
+    }
+
     @Test
     void aclIsNotUsedAfterItsEnd() {
         AclLifetime lifetime = new AclLifetime();

@@ -21,11 +21,13 @@ import org.jccl.UsageException;
 import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+@Tag("all")
 final class FileStoreTest extends StoreContract {
 
     @TempDir private static Path directory;

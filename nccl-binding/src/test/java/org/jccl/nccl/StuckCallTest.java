@@ -26,6 +26,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Threads that no revoke gets out of NCCL: the calls of all others return. */
 @Tag("mocked-nccl")
 @Execution(ExecutionMode.CONCURRENT)
+@Tag("all")
 final class StuckCallTest {
 
     private static final Duration SHORT = Ranks.onThisHost(2);

@@ -30,6 +30,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Works that never end by themselves. */
+@Tag("all")
 final class WatchdogTest {
 
     private static final Duration SHORT = Ranks.onThisHost(2);

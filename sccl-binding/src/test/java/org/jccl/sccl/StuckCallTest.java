@@ -10,6 +10,7 @@ import org.jccl.Tensor;
 import org.jccl.conformance.Ranks;
 import org.jccl.testing.ChildJvm;
 import org.jccl.testing.StuckCalls;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -17,6 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** A thread that SCCL keeps: the calls of all others return. */
 @Execution(ExecutionMode.CONCURRENT)
+@Tag("all")
 final class StuckCallTest {
 
     /** Calls a library that returns after 50 minutes. */

@@ -27,6 +27,7 @@ import org.jccl.internal.operation.Operation;
 import org.jccl.spi.OperationKind;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
@@ -35,6 +36,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 /** A store whose process was stopped: nothing may wait for it that only explains. */
 @Timeout(120)
 @Execution(ExecutionMode.CONCURRENT)
+@Tag("all")
 class FrozenStoreTest {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(2);

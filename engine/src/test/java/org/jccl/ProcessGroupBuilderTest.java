@@ -1,6 +1,7 @@
 package org.jccl;
 
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.List;
@@ -36,7 +37,7 @@ class ProcessGroupBuilderTest {
     @ParameterizedTest
     @ValueSource(strings = {"", " ", "a,b", "a,cpu:b", ":a", "cpu:"})
     void backendsAreANameOrPairs(String names) {
-        ProcessGroupBuilder named = builder.backend(names).timeout(Duration.ofSeconds(1));
+        ProcessGroupBuilder named = builder.backend(names).timeout(enough(Duration.ofSeconds(1)));
         assertThatThrownBy(named::build)
                 .isInstanceOf(UsageException.class)
                 .hasMessageContaining("must be a name or pairs")

@@ -1,5 +1,7 @@
 package org.jccl;
 
+import static org.jccl.testing.Patience.enough;
+
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -11,7 +13,7 @@ import org.jccl.spi.BackendProvider;
 /** Makes groups of providers that are no services. */
 public final class TestGroups {
 
-    private static final Duration JOIN_TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration JOIN_TIMEOUT = enough(Duration.ofSeconds(60));
 
     private TestGroups() {}
 

@@ -1,6 +1,7 @@
 package org.jccl.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
@@ -42,7 +43,7 @@ final class TraceCommandTest {
         ProcessLauncher.builder(RANKS)
                 .mainClass(Job.class)
                 .environment("JCCL_TRACE_DIR", folder.toString())
-                .timeout(Duration.ofSeconds(60))
+                .timeout(enough(Duration.ofSeconds(60)))
                 .build()
                 .run();
         Path trace = folder.resolve("trace.json");

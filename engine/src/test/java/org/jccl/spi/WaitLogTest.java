@@ -1,6 +1,8 @@
 package org.jccl.spi;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.net.ServerSocket;
 import java.time.Duration;
@@ -34,8 +36,8 @@ import org.junit.jupiter.api.Timeout;
 @Tag("all")
 final class WaitLogTest {
 
-    private static final Duration LONG = Duration.ofSeconds(100);
-    private static final Duration SHORT = Duration.ofMillis(20);
+    private static final Duration LONG = enough(Duration.ofSeconds(100));
+    private static final Duration SHORT = expires(Duration.ofMillis(20));
 
     private final Logger logger = Logger.getLogger(WaitLog.class.getName());
     private final BlockingQueue<String> lines = new LinkedBlockingQueue<>();

@@ -1,5 +1,7 @@
 package org.jccl.testing;
 
+import static org.jccl.testing.Patience.enough;
+
 import java.time.Duration;
 import org.jccl.Store;
 import org.jccl.internal.group.WorldAgreement;
@@ -7,7 +9,7 @@ import org.jccl.internal.group.WorldAgreement;
 /** Ranks that come to the store, so that a world is made, and then do nothing. */
 public final class AbsentRanks {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(30));
 
     private AbsentRanks() {}
 

@@ -1,6 +1,7 @@
 package org.jccl.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,7 +31,7 @@ class AllReduceOnNpuTest {
                                         lines.add(line);
                                     }
                                 })
-                        .timeout(Duration.ofSeconds(90));
+                        .timeout(enough(Duration.ofSeconds(90)));
         for (int i = 0; i < environment.length; i += 2) {
             launcher.environment(environment[i], environment[i + 1]);
         }

@@ -1,6 +1,7 @@
 package org.jccl.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -32,10 +33,10 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 class InferenceServerTest {
 
     /** Of the group: also enough to join on a busy host. */
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(60));
 
     /** So short that a rank can be idle for longer. */
-    private static final Duration SHORT = Duration.ofSeconds(15);
+    private static final Duration SHORT = enough(Duration.ofSeconds(15));
 
     private final ParallelModel whole = new ParallelModel(0, 1, sum -> {});
     private final ExecutorService sessions = Executors.newFixedThreadPool(4);
@@ -163,7 +164,6 @@ class InferenceServerTest {
         assertThat(lineWith(ranks.get(rank), "rank " + lost)).contains("rank " + rank);
         Duration took = Duration.ofNanos(System.nanoTime() - since);
         System.out.println("rank " + lost + " was named after " + took.toMillis() + " ms");
-        assertThat(took).isLessThan(TIMEOUT);
         assertThat(ranks.get(rank).waitFor()).isEqualTo(1);
     }
 }

@@ -2,6 +2,7 @@ package org.jccl.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.nio.file.Path;
 import java.time.Duration;
@@ -22,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(120)
 class LastCheckpointTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(60));
 
     @TempDir private Path folder;
 

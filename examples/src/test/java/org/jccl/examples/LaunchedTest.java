@@ -2,6 +2,7 @@ package org.jccl.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.List;
@@ -64,7 +65,7 @@ class LaunchedTest {
                 .replaceLostRanks()
                 .maxRestarts(3)
                 .output((rank, error, line) -> lines.add(line))
-                .timeout(Duration.ofSeconds(90))
+                .timeout(enough(Duration.ofSeconds(90)))
                 .build()
                 .run();
         assertThat(lines).anyMatch(line -> line.matches("9\\d\\.\\d % of the test images.*"));
@@ -87,7 +88,7 @@ class LaunchedTest {
                                 lines.add(line);
                             }
                         })
-                .timeout(Duration.ofSeconds(90))
+                .timeout(enough(Duration.ofSeconds(90)))
                 .build()
                 .run();
         return lines;

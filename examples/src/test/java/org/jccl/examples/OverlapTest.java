@@ -1,6 +1,7 @@
 package org.jccl.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -43,7 +44,7 @@ class OverlapTest {
                 .environment("MOCK_DELAY_US", "200")
                 .jvmArguments("-Dorg.bytedeco.javacpp.cachedir=" + System.getProperty("jccl.cache"))
                 .output((rank, error, line) -> lines.add(line))
-                .timeout(Duration.ofSeconds(90))
+                .timeout(enough(Duration.ofSeconds(90)))
                 .build()
                 .run();
         assertThat(lines)

@@ -1,6 +1,7 @@
 package org.jccl.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,7 +25,7 @@ class ReducerTrainingTest {
     private static final int RANKS = 4;
     private static final int EPOCHS = 10;
     private static final int BATCH = 64;
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(60));
 
     private final Digits.Split digits = Digits.load();
 

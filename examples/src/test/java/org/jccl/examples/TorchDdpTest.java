@@ -1,6 +1,7 @@
 package org.jccl.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.nio.file.Path;
 import java.time.Duration;
@@ -44,7 +45,7 @@ class TorchDdpTest {
     }
 
     private void run(ProcessLauncherBuilder launcher) {
-        launcher.timeout(Duration.ofSeconds(180))
+        launcher.timeout(enough(Duration.ofSeconds(180)))
                 .output((rank, error, line) -> lines.add(rank + ": " + line))
                 .build()
                 .run();

@@ -2,6 +2,7 @@ package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.time.Duration;
@@ -24,7 +25,7 @@ import org.junit.jupiter.api.Test;
 /** Operations on segments of {@code java.lang.foreign}, by reflection, and on arrays. */
 class BorrowedMemoryTest {
 
-    private final Store store = HashStore.create(Duration.ofSeconds(30));
+    private final Store store = HashStore.create(enough(Duration.ofSeconds(30)));
 
     private ProcessGroup join(int rank, int size) {
         return ProcessGroup.builder()

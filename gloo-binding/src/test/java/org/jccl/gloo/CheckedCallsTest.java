@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -67,7 +68,7 @@ final class CheckedCallsTest extends org.jccl.conformance.CheckedCallsTest {
                         2,
                         rank -> {
                             if (rank.group().rank() == 1) {
-                                rank.store().await(List.of("done"), Duration.ofSeconds(30));
+                                rank.store().await(List.of("done"), enough(Duration.ofSeconds(30)));
                                 return;
                             }
                             Callable<Throwable> call =

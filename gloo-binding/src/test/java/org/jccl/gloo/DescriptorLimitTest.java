@@ -1,6 +1,7 @@
 package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.io.File;
 import java.io.IOException;
@@ -34,7 +35,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class DescriptorLimitTest {
 
     private static final String WORDS = "Too many open files";
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(60));
 
     /** How long the other ranks may take after one has failed; a launcher would stop them. */
     private static final long PATIENCE_MILLIS = 2000;

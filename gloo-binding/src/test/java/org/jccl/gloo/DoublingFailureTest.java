@@ -2,6 +2,7 @@ package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.List;
@@ -37,7 +38,7 @@ final class DoublingFailureTest {
     @ParameterizedTest
     @ValueSource(ints = {0, 3, 4})
     void allRanksLearnWhoDisagrees(int other) {
-        within(Duration.ofSeconds(60))
+        within(enough(Duration.ofSeconds(60)))
                 .ranks()
                 .run(
                         SIZE,
@@ -62,7 +63,7 @@ final class DoublingFailureTest {
     @ParameterizedTest
     @ValueSource(ints = {0, 3, 4})
     void allRanksLearnWhoHasNotCome(int late) {
-        within(Duration.ofSeconds(3))
+        within(enough(Duration.ofSeconds(3)))
                 .ranks()
                 .run(
                         SIZE,
@@ -74,7 +75,7 @@ final class DoublingFailureTest {
                                         rank.store()
                                                 .await(
                                                         List.of("failed/" + other),
-                                                        Duration.ofSeconds(30));
+                                                        enough(Duration.ofSeconds(30)));
                                     }
                                 }
                                 return;
@@ -90,7 +91,7 @@ final class DoublingFailureTest {
     @ParameterizedTest
     @ValueSource(ints = {0, 3, 4})
     void allRanksLearnWhoHasAborted(int leaving) {
-        within(Duration.ofSeconds(60))
+        within(enough(Duration.ofSeconds(60)))
                 .ranks()
                 .run(
                         SIZE,

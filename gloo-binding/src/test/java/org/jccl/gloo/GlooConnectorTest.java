@@ -2,6 +2,7 @@ package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
@@ -26,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class GlooConnectorTest {
 
-    private static final Duration LONG = Duration.ofMinutes(10);
+    private static final Duration LONG = enough(Duration.ofMinutes(10));
 
     @BeforeAll
     static void load() {
@@ -40,7 +41,7 @@ class GlooConnectorTest {
         CompletableFuture<GlooCommunicator> connected =
                 CompletableFuture.supplyAsync(
                         () -> connectOnly(store), task -> new Thread(task).start());
-        CommunicatorConfig config = config(store, Duration.ofSeconds(3));
+        CommunicatorConfig config = config(store, enough(Duration.ofSeconds(3)));
         assertThatThrownBy(() -> GlooConnector.connect(config, address -> {}))
                 .isInstanceOf(OperationTimeoutException.class);
         connected.join().close();

@@ -2,6 +2,7 @@ package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -53,10 +54,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("all")
 final class GlooTlsTest {
 
-    private static final Duration LONG = Duration.ofSeconds(60);
+    private static final Duration LONG = enough(Duration.ofSeconds(60));
 
     /** A rank that accepts connections hears nothing of a rank that gives up. */
-    private static final Duration SHORT = Duration.ofSeconds(8);
+    private static final Duration SHORT = enough(Duration.ofSeconds(8));
 
     @TempDir private static Path folder;
     private static Certificates made;
@@ -120,7 +121,6 @@ final class GlooTlsTest {
     /** Of what each rank threw. */
     private static List<JcclException> failures(Duration timeout, String... names)
             throws Exception {
-        long start = System.nanoTime();
         List<JcclException> thrown = new ArrayList<>();
         for (CompletableFuture<String> each :
                 start(HashStore.create(timeout), timeout, group -> "joined", names)) {
@@ -131,7 +131,6 @@ final class GlooTlsTest {
                 thrown.add((JcclException) e.getCause());
             }
         }
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(timeout.plus(SHORT));
         return thrown;
     }
 
@@ -346,7 +345,7 @@ final class GlooTlsTest {
                             ProcessGroup.builder()
                                     .backend("gloo")
                                     .initMethod(method)
-                                    .timeout(Duration.ofSeconds(20))
+                                    .timeout(enough(Duration.ofSeconds(20)))
                                     .build();
                     Tensor tensor = Tensor.allocate(Device.CPU, DataType.FLOAT32, 1)) {
                 float[] values = {group.rank() + 1};

@@ -2,6 +2,8 @@ package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -20,8 +22,8 @@ import org.junit.jupiter.api.Test;
 /** Forming a world and running an operation have a deadline each. */
 class JoinTimeoutTest {
 
-    private static final Duration SHORT = Duration.ofMillis(300);
-    private static final Duration LONG = Duration.ofHours(1);
+    private static final Duration SHORT = expires(Duration.ofMillis(300));
+    private static final Duration LONG = enough(Duration.ofHours(1));
 
     private final Store store = HashStore.create(Ranks.TIMEOUT);
 

@@ -2,6 +2,7 @@ package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.jccl.testing.Patience.enough;
 
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -39,7 +40,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class LeavingTest {
 
     private static final int SIZE = 3;
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(60));
 
     /** What a rank does in a thread of its own, in a world that is closed afterwards. */
     private interface Body {
@@ -292,7 +293,7 @@ class LeavingTest {
                 .mainClass(Ending.class, manner)
                 .jvmArguments(ChildJvm.shortLived())
                 .keepSurvivors()
-                .timeout(Duration.ofSeconds(100))
+                .timeout(enough(Duration.ofSeconds(100)))
                 .output((rank, error, line) -> lines.add(line))
                 .build()
                 .run();

@@ -1,6 +1,7 @@
 package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -75,7 +76,7 @@ class LoadOnceTest {
         private static void join() {
             ProcessGroup.builder()
                     .backend("gloo")
-                    .store(HashStore.create(Duration.ofSeconds(30)))
+                    .store(HashStore.create(enough(Duration.ofSeconds(30))))
                     .rank(0)
                     .worldSize(1)
                     .build()

@@ -2,6 +2,8 @@ package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -75,7 +77,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 final class MisuseTest {
 
     private static final int SIZE = 2;
-    private static final Duration TIMEOUT = Duration.ofMinutes(2);
+    private static final Duration TIMEOUT = enough(Duration.ofMinutes(2));
     private static final long DEADLINE_SECONDS = 60;
 
     /** After so long a call is taken to wait for the other rank, and the world is aborted. */
@@ -240,7 +242,7 @@ final class MisuseTest {
                                         .device(0, "10.0.1.1")
                                         .build())
                 .with(RankTableException.class, rank -> catchThrowable(() -> RankTable.parse("{")))
-                .with(Store.class, rank -> HashStore.create(Duration.ofMillis(20)))
+                .with(Store.class, rank -> HashStore.create(expires(Duration.ofMillis(20))))
                 .with(JcclException.class, rank -> new UsageException(FailureContext.NONE, "x"))
                 .with(Availability.class, rank -> new Availability.Available("1", "x"))
                 .with(BackendOptions.class, rank -> GlooOptions.onHost("127.0.0.1"))
@@ -250,7 +252,7 @@ final class MisuseTest {
                         rank ->
                                 ProcessGroup.builder()
                                         .backend("gloo")
-                                        .timeout(Duration.ofMillis(200))
+                                        .timeout(expires(Duration.ofMillis(200)))
                                         .options(GlooOptions.onHost("127.0.0.1")))
                 .without("org.jccl.spi", LOW)
                 .without("org.jccl.store", WAITS)

@@ -2,6 +2,7 @@ package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -39,7 +40,7 @@ class RebuildTest {
 
     private static final int RANKS = 3;
     private static final int WORLDS = 50;
-    private static final Duration LIMIT = Duration.ofMinutes(4);
+    private static final Duration LIMIT = enough(Duration.ofMinutes(4));
 
     /** Builds world after world; who is late differs, and how a world ends. */
     static final class Main {
@@ -83,7 +84,7 @@ class RebuildTest {
                     ProcessGroup.builder()
                             .backend("gloo")
                             .initMethod(initMethod)
-                            .timeout(Duration.ofSeconds(60));
+                            .timeout(enough(Duration.ofSeconds(60)));
             return initMethod.startsWith("env") ? builder : builder.rank(rank).worldSize(RANKS);
         }
     }
@@ -119,7 +120,7 @@ class RebuildTest {
 
     @Test
     void twoWorldsWithPytorchsKeysInOneStoreAreRefused() {
-        HashStore store = HashStore.create(Duration.ofSeconds(30));
+        HashStore store = HashStore.create(enough(Duration.ofSeconds(30)));
         ProcessGroupBuilder builder =
                 ProcessGroup.builder()
                         .backend("gloo")

@@ -2,6 +2,9 @@ package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.NEVER;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -32,8 +35,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("all")
 class ReconfigureTest {
 
-    private static final Duration LONG = Duration.ofSeconds(30);
-    private static final Duration SHORT = Duration.ofMillis(500);
+    private static final Duration LONG = NEVER;
+    private static final Duration SHORT = expires(Duration.ofMillis(500));
 
     private final Store store = HashStore.create(LONG);
     private final List<ProcessGroup> groups = new ArrayList<>();
@@ -122,7 +125,7 @@ class ReconfigureTest {
     /** The group's timeout used to end the wait before the others could go on. */
     @Test
     void theOthersContinueAfterAWaitAsLongAsTheTimeout() throws Exception {
-        Duration both = Duration.ofSeconds(5);
+        Duration both = enough(Duration.ofSeconds(5));
         List<CompletableFuture<ProcessGroup>> ranks = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
             int rank = i;
@@ -205,7 +208,11 @@ class ReconfigureTest {
     @Test
     void tooFewRanksAreNamed() {
         assertThatThrownBy(
-                        () -> rank(1, 3).timeout(Duration.ofSeconds(1)).reconfigurable(2).build())
+                        () ->
+                                rank(1, 3)
+                                        .timeout(expires(Duration.ofSeconds(1)))
+                                        .reconfigurable(2)
+                                        .build())
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining("ranks [0, 2] of 3 are missing");
     }
@@ -250,10 +257,8 @@ class ReconfigureTest {
         ByteBuffer.wrap(value).putShort(at, (short) port);
         store.set(address.replace("gloo/0", "gloo/1"), value);
 
-        long start = System.nanoTime();
         ProcessGroup second = get(join(1, 2));
         expectSum(List.of(get(first), second), 3);
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(LONG.dividedBy(2));
     }
 
     private String awaitKey(String end) throws InterruptedException {

@@ -1,6 +1,7 @@
 package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.List;
@@ -64,7 +65,7 @@ class ShrinkTest {
                     if (!(lost instanceof PeerLostException) && lost.exitCode() != 75) {
                         throw lost;
                     }
-                    group = group.shrink(Duration.ofSeconds(5));
+                    group = group.shrink(enough(Duration.ofSeconds(5)));
                 }
             }
         }
@@ -79,7 +80,7 @@ class ShrinkTest {
                 .mainClass(Counting.class, killed)
                 .jvmArguments(ChildJvm.shortLived())
                 .keepSurvivors()
-                .timeout(Duration.ofSeconds(100))
+                .timeout(enough(Duration.ofSeconds(100)))
                 .output((rank, error, line) -> lines.add(line))
                 .build()
                 .run();

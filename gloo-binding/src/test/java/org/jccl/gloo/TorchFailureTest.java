@@ -3,6 +3,7 @@ package org.jccl.gloo;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.jccl.testing.Patience.enough;
 
 import java.nio.file.Path;
 import java.time.Duration;
@@ -41,7 +42,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Tag("all")
 class TorchFailureTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(120);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(120));
 
     /** After so many seconds PyTorch gives up, as it must where Gloo notices nothing. */
     private static final int GIVES_UP = 6;

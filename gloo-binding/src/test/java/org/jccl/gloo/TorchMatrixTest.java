@@ -1,6 +1,7 @@
 package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.nio.file.Path;
 import java.time.Duration;
@@ -38,7 +39,7 @@ class TorchMatrixTest {
     private static final Path SCRIPT =
             Path.of("..", "examples", "pytorch-interop", "collectives.py");
     private static final int LARGEST = 4;
-    private static final Duration TIMEOUT = Duration.ofSeconds(120);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(120));
 
     private static final ExecutorService THREADS = Executors.newCachedThreadPool();
     private static final List<Torch> PYTHON = new ArrayList<>();

@@ -1,6 +1,7 @@
 package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -41,7 +42,7 @@ import org.junit.jupiter.api.Timeout;
 class TorchRecordingTest {
 
     private static final Path SCRIPTS = Path.of("..", "script", "torch");
-    private static final Duration TIMEOUT = Duration.ofSeconds(120);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(120));
     private static final int WORLD = 3;
 
     /** The groups of the recorded ranks, without those that Java's ranks cannot make. */

@@ -1,6 +1,7 @@
 package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -37,7 +38,7 @@ final class VirtualThreadsTest {
     private static void onVirtualThreads(Body body) throws Exception {
         List<CompletableFuture<ProcessGroup>> joining = new ArrayList<>();
         for (int i = 0; i < GROUPS; i++) {
-            Store store = HashStore.create(Duration.ofSeconds(30));
+            Store store = HashStore.create(enough(Duration.ofSeconds(30)));
             for (int rank = 0; rank < 2; rank++) {
                 int mine = rank;
                 CompletableFuture<ProcessGroup> joined = new CompletableFuture<>();
@@ -68,7 +69,7 @@ final class VirtualThreadsTest {
                 .store(store)
                 .rank(rank)
                 .worldSize(2)
-                .timeout(Duration.ofSeconds(30))
+                .timeout(enough(Duration.ofSeconds(30)))
                 .options(GlooOptions.onHost("127.0.0.1"))
                 .build();
     }
@@ -114,7 +115,7 @@ final class VirtualThreadsTest {
             onVirtualThreads(
                     (group, peer) -> {
                         group.sync().barrier();
-                        group.barrier().await(Duration.ofSeconds(30));
+                        group.barrier().await(enough(Duration.ofSeconds(30)));
                     });
         } finally {
             done.countDown();

@@ -2,6 +2,8 @@ package org.jccl.bootstrap;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -41,7 +43,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class RendezvousTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(30));
     private static final OptionalInt NONE = OptionalInt.empty();
 
     private static Rendezvous join(String method, OptionalInt rank, OptionalInt worldSize) {
@@ -388,7 +390,11 @@ class RendezvousTest {
             assertThatThrownBy(
                             () ->
                                     Rendezvous.join(
-                                            method, NONE, NONE, Duration.ofSeconds(2), Map.of()))
+                                            method,
+                                            NONE,
+                                            NONE,
+                                            expires(Duration.ofSeconds(2)),
+                                            Map.of()))
                     .isInstanceOf(BootstrapException.class)
                     .hasMessageContaining("UnknownHostException")
                     .hasMessageContaining("no-such-host.invalid")
@@ -413,7 +419,13 @@ class RendezvousTest {
     void rankZeroSaysHowManyCameInTime() throws Exception {
         String method = "tcp://127.0.0.1:" + FreePort.next() + "?rank=0&world_size=2";
         assertThatThrownBy(
-                        () -> Rendezvous.join(method, NONE, NONE, Duration.ofMillis(300), Map.of()))
+                        () ->
+                                Rendezvous.join(
+                                        method,
+                                        NONE,
+                                        NONE,
+                                        expires(Duration.ofMillis(300)),
+                                        Map.of()))
                 .isInstanceOf(StoreException.class)
                 .hasMessageContaining("1/2");
     }
@@ -422,7 +434,13 @@ class RendezvousTest {
     void nobodyServing() throws Exception {
         String method = "tcp://127.0.0.1:" + FreePort.next() + "?rank=1&world_size=2";
         assertThatThrownBy(
-                        () -> Rendezvous.join(method, NONE, NONE, Duration.ofMillis(300), Map.of()))
+                        () ->
+                                Rendezvous.join(
+                                        method,
+                                        NONE,
+                                        NONE,
+                                        expires(Duration.ofMillis(300)),
+                                        Map.of()))
                 .isInstanceOf(JcclException.class)
                 .hasMessageContaining("127.0.0.1");
     }
@@ -450,7 +468,7 @@ class RendezvousTest {
                                         "tcp://127.0.0.1:" + FreePort.next(),
                                         OptionalInt.of(0),
                                         OptionalInt.of(3),
-                                        Duration.ofMillis(200),
+                                        expires(Duration.ofMillis(200)),
                                         Map.of()))
                 .isInstanceOf(StoreTimeoutException.class)
                 .hasMessageContaining("1/3 clients joined")

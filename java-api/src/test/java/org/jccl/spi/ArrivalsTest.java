@@ -2,6 +2,8 @@ package org.jccl.spi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
@@ -26,7 +28,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 final class ArrivalsTest {
 
-    private static final Duration LONG = Duration.ofSeconds(30);
+    private static final Duration LONG = enough(Duration.ofSeconds(30));
 
     private final Store store = HashStore.create(LONG);
     private final Arrivals arrivals = new Arrivals(store, 3, rank -> "here/" + rank);
@@ -70,14 +72,19 @@ final class ArrivalsTest {
     @Test
     void whatRankZeroDoesNotPassOnIsWaitedForInVain() {
         assertThatThrownBy(
-                        () -> arrivals.exchange(1, bytes("x"), Duration.ofMillis(1), "test", LONG))
+                        () ->
+                                arrivals.exchange(
+                                        1, bytes("x"), expires(Duration.ofMillis(1)), "test", LONG))
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining("test: not all ranks came within 30 s")
                 .hasMessageContaining("ranks [0, 2] of 3 have not come");
         Arrivals others = new Arrivals(store, 3, rank -> "there/" + rank);
         others.arrive(0, bytes("x"));
         others.arrive(2, bytes("x"));
-        assertThatThrownBy(() -> others.exchange(1, bytes("x"), Duration.ofMillis(1), "test", LONG))
+        assertThatThrownBy(
+                        () ->
+                                others.exchange(
+                                        1, bytes("x"), expires(Duration.ofMillis(1)), "test", LONG))
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining("all 3 have come by now")
                 .hasMessageContaining("rank 0 has not passed on what they said");
@@ -88,7 +95,9 @@ final class ArrivalsTest {
     void ranksThatComeWhenAnotherWaitsNoLongerFailToo() {
         arrivals.arrive(2, bytes("x"));
         assertThatThrownBy(
-                        () -> arrivals.exchange(1, bytes("x"), Duration.ofMillis(1), "test", LONG))
+                        () ->
+                                arrivals.exchange(
+                                        1, bytes("x"), expires(Duration.ofMillis(1)), "test", LONG))
                 .hasMessageContaining("ranks [0] of 3 have not come");
         for (int rank : new int[] {0, 2}) {
             assertThatThrownBy(() -> arrivals.exchange(rank, bytes("x"), LONG, "test", LONG))
@@ -165,11 +174,14 @@ final class ArrivalsTest {
     @Test
     void namesThoseWhoDoNotCome() {
         arrivals.arrive(1, bytes("x"));
-        assertThatThrownBy(() -> arrivals.await(Duration.ofMillis(1), "test", LONG))
+        assertThatThrownBy(() -> arrivals.await(expires(Duration.ofMillis(1)), "test", LONG))
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining("test: not all ranks came within 30 s")
                 .hasMessageContaining("ranks [0, 2] of 3 have not come");
-        assertThatThrownBy(() -> arrivals.await(List.of(1, 2), Duration.ofMillis(1), "test", LONG))
+        assertThatThrownBy(
+                        () ->
+                                arrivals.await(
+                                        List.of(1, 2), expires(Duration.ofMillis(1)), "test", LONG))
                 .hasMessageContaining("ranks [2] of 3 have not come");
     }
 

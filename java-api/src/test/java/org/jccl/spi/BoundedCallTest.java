@@ -2,6 +2,8 @@ package org.jccl.spi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import java.util.List;
@@ -14,7 +16,7 @@ import org.junit.jupiter.api.Test;
 
 final class BoundedCallTest {
 
-    private static final Duration LONG = Duration.ofSeconds(60);
+    private static final Duration LONG = enough(Duration.ofSeconds(60));
 
     @Test
     void waitsForATaskThatEnds() {
@@ -38,7 +40,7 @@ final class BoundedCallTest {
     void leavesATaskBehindThatDoesNotEndInTime() {
         CountDownLatch end = new CountDownLatch(1);
         BoundedCall call = BoundedCall.start("slow", () -> waitFor(end));
-        assertThat(call.await(Duration.ofMillis(1))).isFalse();
+        assertThat(call.await(expires(Duration.ofMillis(1)))).isFalse();
         end.countDown();
         assertThat(call.await(LONG)).isTrue();
     }
@@ -96,7 +98,12 @@ final class BoundedCallTest {
                                 waitFor(checked);
                                 throw new IllegalStateException("as intended");
                             });
-            assertThatThrownBy(() -> call.await(LONG, Duration.ofMillis(1), checked::countDown))
+            assertThatThrownBy(
+                            () ->
+                                    call.await(
+                                            LONG,
+                                            expires(Duration.ofMillis(1)),
+                                            checked::countDown))
                     .hasMessage("as intended");
         } finally {
             logger.removeHandler(handler);
@@ -112,7 +119,7 @@ final class BoundedCallTest {
                 () -> {
                     throw new IllegalStateException("the group failed");
                 };
-        assertThatThrownBy(() -> call.await(LONG, Duration.ofMillis(1), check))
+        assertThatThrownBy(() -> call.await(LONG, expires(Duration.ofMillis(1)), check))
                 .hasMessage("the group failed");
         end.countDown();
     }
@@ -122,7 +129,7 @@ final class BoundedCallTest {
         CountDownLatch end = new CountDownLatch(1);
         BoundedCall call = BoundedCall.start("slow", () -> waitFor(end));
         Thread.currentThread().interrupt();
-        assertThat(call.await(Duration.ofMillis(1))).isFalse();
+        assertThat(call.await(expires(Duration.ofMillis(1)))).isFalse();
         assertThat(Thread.interrupted()).isTrue();
         end.countDown();
     }

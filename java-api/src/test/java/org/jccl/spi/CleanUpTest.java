@@ -2,6 +2,8 @@ package org.jccl.spi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
@@ -19,7 +21,7 @@ import org.junit.jupiter.api.Test;
 
 final class CleanUpTest {
 
-    private static final Duration LONG = Duration.ofSeconds(60);
+    private static final Duration LONG = enough(Duration.ofSeconds(60));
     private static final String LOGGED = "libmine failed with code 3: mineAbort: no";
 
     private final Logger logger = Logger.getLogger(CleanUp.class.getName());
@@ -92,7 +94,7 @@ final class CleanUpTest {
                             }
                             fail();
                         },
-                        Duration.ofMillis(1));
+                        expires(Duration.ofMillis(1)));
         assertThat(done).isFalse();
         end.countDown();
         assertThat(messages.poll(60, TimeUnit.SECONDS)).isEqualTo("mine-connect: " + LOGGED);

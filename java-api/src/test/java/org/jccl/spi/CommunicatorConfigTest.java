@@ -2,6 +2,8 @@ package org.jccl.spi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import java.util.List;
@@ -19,7 +21,7 @@ import org.junit.jupiter.api.Test;
 
 final class CommunicatorConfigTest {
 
-    private static final Duration WITHIN = Duration.ofMillis(1);
+    private static final Duration WITHIN = expires(Duration.ofMillis(1));
 
     private record Mine(String backend) implements BackendOptions {}
 
@@ -43,7 +45,7 @@ final class CommunicatorConfigTest {
     }
 
     private static CommunicatorConfig config(BackendOptions given) {
-        return config(null, Duration.ofSeconds(30), given);
+        return config(null, enough(Duration.ofSeconds(30)), given);
     }
 
     @Test
@@ -58,8 +60,10 @@ final class CommunicatorConfigTest {
 
     @Test
     void aStoreThatIsNeededIsThere() {
-        try (Store store = HashStore.create(Duration.ofSeconds(30))) {
-            assertThat(config(store, Duration.ofSeconds(30), null).requireStore("mine needs one"))
+        try (Store store = HashStore.create(enough(Duration.ofSeconds(30)))) {
+            assertThat(
+                            config(store, enough(Duration.ofSeconds(30)), null)
+                                    .requireStore("mine needs one"))
                     .isSameAs(store);
         }
         assertThatThrownBy(() -> config(null).requireStore("mine needs a store"))
@@ -72,9 +76,9 @@ final class CommunicatorConfigTest {
 
     @Test
     void fetchesWhatRankZeroPut() {
-        try (Store store = HashStore.create(Duration.ofSeconds(30))) {
+        try (Store store = HashStore.create(enough(Duration.ofSeconds(30)))) {
             store.set("id", new byte[] {1, 2, 3});
-            CommunicatorConfig config = config(store, Duration.ofSeconds(30), null);
+            CommunicatorConfig config = config(store, enough(Duration.ofSeconds(30)), null);
             assertThat(config.fetch("id", 3, "mine id", WITHIN)).containsExactly(1, 2, 3);
             assertThatThrownBy(() -> config.fetch("id", 4, "mine id", WITHIN))
                     .isInstanceOf(BootstrapException.class)
@@ -86,8 +90,8 @@ final class CommunicatorConfigTest {
 
     @Test
     void fetchingEndsAtTheDeadline() {
-        try (Store store = HashStore.create(Duration.ofSeconds(30))) {
-            CommunicatorConfig config = config(store, Duration.ofMillis(1), null);
+        try (Store store = HashStore.create(enough(Duration.ofSeconds(30)))) {
+            CommunicatorConfig config = config(store, expires(Duration.ofMillis(1)), null);
             assertThatThrownBy(() -> config.fetch("id", 3, "mine id", WITHIN))
                     .isInstanceOf(OperationTimeoutException.class)
                     .hasMessage("rank 0 put no mine id into the store in 100 ms")
@@ -97,9 +101,9 @@ final class CommunicatorConfigTest {
 
     @Test
     void namesTheRankThatWasLostWhileAllFormed() {
-        try (Store store = HashStore.create(Duration.ofSeconds(30))) {
+        try (Store store = HashStore.create(enough(Duration.ofSeconds(30)))) {
             store.set("split/here/0", new byte[0]);
-            CommunicatorConfig config = config(store, Duration.ofSeconds(30), null);
+            CommunicatorConfig config = config(store, enough(Duration.ofSeconds(30)), null);
             assertThatThrownBy(() -> config.join("split", List.of(), this::lateForming))
                     .isInstanceOf(OperationTimeoutException.class)
                     .hasMessage(

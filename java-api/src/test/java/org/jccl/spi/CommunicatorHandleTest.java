@@ -3,6 +3,8 @@ package org.jccl.spi;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import java.util.List;
@@ -32,7 +34,7 @@ final class CommunicatorHandleTest {
         }
 
         static Handle quick() {
-            return new Handle(Duration.ofSeconds(60), new CountDownLatch(0));
+            return new Handle(enough(Duration.ofSeconds(60)), new CountDownLatch(0));
         }
 
         void enter() {
@@ -41,7 +43,7 @@ final class CommunicatorHandleTest {
 
         @Override
         protected void endNow() {
-            boolean alone = tryAcquire(Duration.ofSeconds(60));
+            boolean alone = tryAcquire(enough(Duration.ofSeconds(60)));
             told.add(Thread.currentThread().getName());
             if (alone) {
                 leave();
@@ -164,7 +166,7 @@ final class CommunicatorHandleTest {
     void anInterruptDoesNotEndALimitedWait() {
         Handle handle = Handle.quick();
         Thread.currentThread().interrupt();
-        assertThat(handle.tryAcquire(Duration.ofSeconds(60))).isTrue();
+        assertThat(handle.tryAcquire(enough(Duration.ofSeconds(60)))).isTrue();
         handle.leave();
         assertThat(Thread.interrupted()).isTrue();
     }
@@ -172,7 +174,7 @@ final class CommunicatorHandleTest {
     @Test
     void whatDoesNotEndInTimeKeepsWhatItUses() {
         CountDownLatch mayEnd = new CountDownLatch(1);
-        Handle handle = new Handle(Duration.ofMillis(1), mayEnd);
+        Handle handle = new Handle(expires(Duration.ofMillis(1)), mayEnd);
         assertThat(handle.close()).isFalse();
         assertThat(handle.told).contains("left behind, in order true").doesNotContain("free");
         mayEnd.countDown();
@@ -192,7 +194,7 @@ final class CommunicatorHandleTest {
         Thread.currentThread().interrupt();
         assertThat(handle.tryAcquire(Duration.ZERO)).isTrue();
         handle.leave();
-        assertThat(handle.tryAcquire(Duration.ofSeconds(60))).isTrue();
+        assertThat(handle.tryAcquire(enough(Duration.ofSeconds(60)))).isTrue();
         assertThat(Thread.currentThread().isInterrupted()).isTrue();
         AtomicBoolean inside = new AtomicBoolean(true);
         AtomicBoolean flag = new AtomicBoolean();
@@ -200,7 +202,7 @@ final class CommunicatorHandleTest {
                 new Thread(
                         () -> {
                             Thread.currentThread().interrupt();
-                            inside.set(handle.tryAcquire(Duration.ofMillis(1)));
+                            inside.set(handle.tryAcquire(expires(Duration.ofMillis(1))));
                             flag.set(Thread.currentThread().isInterrupted());
                         });
         other.start();

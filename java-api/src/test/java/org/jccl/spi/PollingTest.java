@@ -1,6 +1,7 @@
 package org.jccl.spi;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.expires;
 
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
@@ -39,7 +40,7 @@ final class PollingTest {
         }
         assertThat(System.nanoTime() - start).isGreaterThanOrEqualTo(100 * Polling.sleepNanos(0));
         start = System.nanoTime();
-        Polling.sleep(Duration.ofMillis(20));
+        Polling.sleep(expires(Duration.ofMillis(20)));
         assertThat(System.nanoTime() - start).isGreaterThanOrEqualTo(20_000_000);
         assertThat(Thread.interrupted()).as("flag").isTrue();
     }

@@ -2,6 +2,8 @@ package org.jccl.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.io.IOException;
 import java.net.InetAddress;
@@ -25,7 +27,7 @@ import org.junit.jupiter.api.Test;
 /** The client byte for byte, against a scripted server with PyTorch 2.13's answers. */
 final class ClientWireTest {
 
-    private static final Duration LONG = Duration.ofSeconds(60);
+    private static final Duration LONG = enough(Duration.ofSeconds(60));
 
     /** What the scripted server does on one connection. */
     private interface Script {
@@ -211,9 +213,10 @@ final class ClientWireTest {
                                         .expect("04 03 00x7 '/b2' 00x8")
                                         .answer("01 00x7"));
         try (TcpStore store = connect()) {
-            assertThatThrownBy(() -> store.await(List.of("missing"), Duration.ofMillis(10)))
+            assertThatThrownBy(
+                            () -> store.await(List.of("missing"), expires(Duration.ofMillis(10))))
                     .isInstanceOf(StoreTimeoutException.class);
-            assertThatThrownBy(() -> store.barrier("b2", 2, Duration.ofMillis(10)))
+            assertThatThrownBy(() -> store.barrier("b2", 2, expires(Duration.ofMillis(10))))
                     .isInstanceOf(StoreTimeoutException.class)
                     .hasMessageContaining("1 of 2");
         }
@@ -231,7 +234,7 @@ final class ClientWireTest {
                                         .expect("07")
                                         .answer("09 00x7"));
         try (TcpStore store = connect()) {
-            store.await(List.of("late"), Duration.ofMillis(10));
+            store.await(List.of("late"), expires(Duration.ofMillis(10)));
             assertThat(store.keyCount()).isEqualTo(9);
         }
         join(done);

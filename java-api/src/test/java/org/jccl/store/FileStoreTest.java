@@ -2,6 +2,8 @@ package org.jccl.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -214,7 +216,7 @@ final class FileStoreTest extends StoreContract {
         public static void main(String[] arguments) {
             Path file = Path.of(System.getProperty("file"));
             try {
-                FileStore.open(file, 1, Duration.ofSeconds(1));
+                FileStore.open(file, 1, expires(Duration.ofSeconds(1)));
             } catch (StoreException e) {
                 System.out.println(e.getClass().getSimpleName() + ": " + e.getMessage());
             }
@@ -294,7 +296,7 @@ final class FileStoreTest extends StoreContract {
                         .putInt(value.length)
                         .put(value);
         Files.write(file, record.array());
-        assertThatThrownBy(() -> FileStore.open(file, 1, Duration.ofSeconds(30)))
+        assertThatThrownBy(() -> FileStore.open(file, 1, enough(Duration.ofSeconds(30))))
                 .isInstanceOf(StoreException.class)
                 .hasMessageContaining("corrupt")
                 .hasMessageContaining(file.toString());

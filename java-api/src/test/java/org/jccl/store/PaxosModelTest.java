@@ -2,6 +2,7 @@ package org.jccl.store;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,7 +31,7 @@ import org.junit.jupiter.api.Timeout;
 class PaxosModelTest {
 
     private static final String KEY = "k";
-    private static final Deadline NEVER = Deadline.after(Duration.ofMinutes(5));
+    private static final Deadline NEVER = Deadline.after(enough(Duration.ofMinutes(5)));
 
     /** Chooses one of several alternatives. */
     private interface Schedule {

@@ -1,6 +1,7 @@
 package org.jccl.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.io.IOException;
 import java.net.InetAddress;
@@ -27,7 +28,7 @@ import org.junit.jupiter.api.Timeout;
 @Tag("all")
 class ServerDescriptorsTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(20);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(20));
 
     /** Takes all descriptors away from a server, so that it can neither accept nor log. */
     static final class Main {

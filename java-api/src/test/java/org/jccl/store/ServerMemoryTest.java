@@ -2,6 +2,7 @@ package org.jccl.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.io.BufferedReader;
 import java.io.DataInputStream;
@@ -31,7 +32,7 @@ import org.junit.jupiter.api.Timeout;
 @Tag("all")
 class ServerMemoryTest {
 
-    private static final Duration LONG = Duration.ofSeconds(60);
+    private static final Duration LONG = enough(Duration.ofSeconds(60));
     private static final byte[] LARGEST = new byte[StoreArguments.MAX_VALUE_BYTES];
 
     private Process jvm;

@@ -1,6 +1,8 @@
 package org.jccl.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.io.IOException;
 import java.net.InetAddress;
@@ -271,7 +273,9 @@ final class ServerWireTest {
     void clientThatNeverValidatesIsClosedInTheEnd() throws IOException {
         try (TcpStoreServer strict =
                         TcpStoreServer.start(
-                                TcpStoreServer.listen(ANY_PORT), null, Duration.ofMillis(50));
+                                TcpStoreServer.listen(ANY_PORT),
+                                null,
+                                expires(Duration.ofMillis(50)));
                 RawClient validated = RawClient.validated(strict).send("0d 01 00x3");
                 RawClient silent = new RawClient(strict);
                 RawClient half = new RawClient(strict)) {
@@ -321,6 +325,6 @@ final class ServerWireTest {
     }
 
     private TcpStore connect() {
-        return TcpStore.connect("127.0.0.1", server.port(), Duration.ofSeconds(60));
+        return TcpStore.connect("127.0.0.1", server.port(), enough(Duration.ofSeconds(60)));
     }
 }

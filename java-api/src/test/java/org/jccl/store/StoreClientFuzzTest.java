@@ -1,6 +1,7 @@
 package org.jccl.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import com.code_intelligence.jazzer.junit.FuzzTest;
 import java.io.IOException;
@@ -22,7 +23,7 @@ import org.junit.jupiter.api.BeforeAll;
  */
 class StoreClientFuzzTest {
 
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration PATIENCE = enough(Duration.ofSeconds(60));
 
     /** A call, which writes its result as the server should have sent it. */
     private interface Call {

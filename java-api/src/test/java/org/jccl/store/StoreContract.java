@@ -3,6 +3,8 @@ package org.jccl.store;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -26,8 +28,8 @@ import org.junit.jupiter.api.Test;
 /** What every kind of store does. A subclass makes the store. */
 abstract class StoreContract {
 
-    static final Duration LONG = Duration.ofSeconds(60);
-    static final Duration SHORT = Duration.ofMillis(100);
+    static final Duration LONG = enough(Duration.ofSeconds(60));
+    static final Duration SHORT = expires(Duration.ofMillis(100));
 
     private final List<Store> opened = new ArrayList<>();
     private ExecutorService threads;

@@ -2,6 +2,7 @@ package org.jccl.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import com.code_intelligence.jazzer.junit.FuzzTest;
 import java.io.DataInputStream;
@@ -23,7 +24,7 @@ import org.junit.jupiter.api.BeforeAll;
  */
 class StoreHandshakeFuzzTest {
 
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration PATIENCE = enough(Duration.ofSeconds(60));
     private static final byte[] SECRET = {'s', 'e', 'c', 'r', 'e', 't'};
     private static final byte[] PING = WireBytes.of("0d 01 02 03 04");
 

@@ -1,6 +1,8 @@
 package org.jccl.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -31,8 +33,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("all")
 final class StoreMisuseTest {
 
-    private static final Duration CONNECTING = Duration.ofSeconds(30);
-    private static final Duration TIMEOUT = Duration.ofMillis(5);
+    private static final Duration CONNECTING = enough(Duration.ofSeconds(30));
+    private static final Duration TIMEOUT = expires(Duration.ofMillis(5));
     private static final long PATIENCE_MILLIS = 50;
     private static final long DEADLINE_SECONDS = 60;
 

@@ -2,6 +2,7 @@ package org.jccl.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -23,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** A server that serves only those who know its secret. */
 final class StoreSecretTest {
 
-    private static final Duration LONG = Duration.ofSeconds(60);
+    private static final Duration LONG = enough(Duration.ofSeconds(60));
     private static final byte[] SECRET = StoreContract.bytes("correct horse battery staple");
     private static final InetSocketAddress ANY_PORT =
             new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);

@@ -1,6 +1,7 @@
 package org.jccl.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import com.code_intelligence.jazzer.junit.FuzzTest;
 import java.io.IOException;
@@ -24,7 +25,7 @@ class StoreServerFuzzTest {
     private static final InetSocketAddress ANY_PORT =
             new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
 
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration PATIENCE = enough(Duration.ofSeconds(60));
     private static final int CLIENTS = 4;
     private static final int MOST_BYTES = 2048;
 

@@ -1,6 +1,7 @@
 package org.jccl.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -40,7 +41,8 @@ final class TcpStoreServerLoadTest {
                         TcpStoreServer.bind(
                                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
                 TcpStore store =
-                        TcpStore.connect("127.0.0.1", server.port(), Duration.ofSeconds(60))) {
+                        TcpStore.connect(
+                                "127.0.0.1", server.port(), enough(Duration.ofSeconds(60)))) {
             Process clients = start(server.port(), connections);
             try (BufferedReader said = clients.inputReader()) {
                 assertThat(said.readLine()).isEqualTo("waiting");

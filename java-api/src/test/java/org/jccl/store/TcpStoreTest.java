@@ -2,6 +2,7 @@ package org.jccl.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.expires;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -91,7 +92,8 @@ final class TcpStoreTest extends QueueContract {
             free = socket.getLocalPort();
         }
         // Long enough for one try where others want the processor.
-        assertThatThrownBy(() -> TcpStore.connect("127.0.0.1", free, Duration.ofSeconds(1)))
+        assertThatThrownBy(
+                        () -> TcpStore.connect("127.0.0.1", free, expires(Duration.ofSeconds(1))))
                 .isInstanceOf(StoreException.class)
                 .hasMessageContaining("127.0.0.1:" + free)
                 .hasMessageContaining("refused");
@@ -186,7 +188,7 @@ final class TcpStoreTest extends QueueContract {
     @Test
     void anIpv6AddressMayHaveBrackets() {
         for (String host : List.of("::1", "[::1]")) {
-            assertThatThrownBy(() -> TcpStore.connect(host, 1, Duration.ofMillis(1)))
+            assertThatThrownBy(() -> TcpStore.connect(host, 1, expires(Duration.ofMillis(1))))
                     .isInstanceOf(StoreException.class)
                     .hasMessageContaining("the store at [::1]:1 ");
         }

@@ -3,6 +3,8 @@ package org.jccl.store;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -31,7 +33,7 @@ final class TorchStoreTest {
         return Torch.start(Path.of(script.toURI()), arguments);
     }
 
-    private static final Duration LONG = Duration.ofSeconds(60);
+    private static final Duration LONG = enough(Duration.ofSeconds(60));
 
     @Test
     void torchClientsUseOurServer() throws Exception {
@@ -106,10 +108,10 @@ final class TorchStoreTest {
     }
 
     private static void useWaits(TcpStore store) throws Exception {
-        assertThatThrownBy(() -> store.await(List.of("never"), Duration.ofMillis(100)))
+        assertThatThrownBy(() -> store.await(List.of("never"), expires(Duration.ofMillis(100))))
                 .isInstanceOf(StoreTimeoutException.class)
                 .hasMessageContaining("never");
-        assertThatThrownBy(() -> store.barrier("half", 2, Duration.ofMillis(100)))
+        assertThatThrownBy(() -> store.barrier("half", 2, expires(Duration.ofMillis(100))))
                 .isInstanceOf(StoreTimeoutException.class)
                 .hasMessageContaining("1 of 2");
         CompletableFuture<byte[]> waiting =

@@ -1,5 +1,7 @@
 package org.jccl.testing;
 
+import static org.jccl.testing.Patience.enough;
+
 import java.time.Duration;
 import java.util.OptionalInt;
 import org.jccl.bootstrap.Rendezvous;
@@ -8,7 +10,7 @@ import org.jccl.bootstrap.Rendezvous;
 public final class LaunchedRank {
 
     /** How long ranks wait for each other, which may start late on a busy machine. */
-    public static final Duration TIMEOUT = Duration.ofSeconds(90);
+    public static final Duration TIMEOUT = enough(Duration.ofSeconds(90));
 
     private LaunchedRank() {}
 

@@ -1,5 +1,7 @@
 package org.jccl.testing;
 
+import static org.jccl.testing.Patience.enough;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,7 +27,7 @@ public final class StuckCalls {
     public static final String ALL_RETURNED = "all calls have returned";
 
     /** Far beyond the deadlines and grace periods that such a call has. */
-    private static final Duration LIMIT = Duration.ofSeconds(100);
+    private static final Duration LIMIT = enough(Duration.ofSeconds(100));
 
     private static final long POLL_MILLIS = 5;
 

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.assertj.core.api.Assertions.tuple;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -31,7 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class ProcessLauncherTest {
 
-    private static final Duration LIMIT = Duration.ofSeconds(90);
+    private static final Duration LIMIT = enough(Duration.ofSeconds(90));
 
     private final Queue<String> lines = new ConcurrentLinkedQueue<>();
 
@@ -231,8 +233,8 @@ class ProcessLauncherTest {
         LaunchException failure =
                 failureOf(
                         shell(2, "trap '' TERM; [ $RANK = 0 ] || sleep 100; exit 0")
-                                .timeout(Duration.ofSeconds(2))
-                                .grace(Duration.ofMillis(200))
+                                .timeout(expires(Duration.ofSeconds(2)))
+                                .grace(expires(Duration.ofMillis(200)))
                                 .build());
         assertThat(failure).hasMessageContaining("ranks [1] were still running after 2 s");
         assertThat(failure.exitCode()).isEqualTo(124);
@@ -655,7 +657,7 @@ class ProcessLauncherTest {
                 failureOf(
                         shell(1, "exit 9")
                                 .maxRestarts(Integer.MAX_VALUE)
-                                .timeout(Duration.ofMillis(700))
+                                .timeout(expires(Duration.ofMillis(700)))
                                 .build());
         assertThat(failure.getMessage())
                 .doesNotContain("ranks []")

@@ -1,6 +1,7 @@
 package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.Map;
@@ -39,7 +40,7 @@ final class AbortStormTest {
                 int moment = random.nextInt(MOMENTS_MICROSECONDS);
                 World.run(
                         2,
-                        Duration.ofSeconds(30),
+                        enough(Duration.ofSeconds(30)),
                         options,
                         (group, device) -> {
                             if (group.rank() == 0) {

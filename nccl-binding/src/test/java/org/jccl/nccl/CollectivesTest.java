@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.jccl.testing.DeviceTensors.floats;
 import static org.jccl.testing.DeviceTensors.read;
+import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import java.util.List;
@@ -195,7 +196,7 @@ final class CollectivesTest {
                 .store(HashStore.create(World.TIMEOUT))
                 .rank(rank)
                 .worldSize(2)
-                .timeout(Duration.ofMillis(300))
+                .timeout(expires(Duration.ofMillis(300)))
                 .interop(interop)
                 .build();
     }

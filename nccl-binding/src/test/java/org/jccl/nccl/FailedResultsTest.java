@@ -2,6 +2,7 @@ package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.lang.ref.WeakReference;
 import java.lang.reflect.Proxy;
@@ -431,7 +432,7 @@ final class FailedResultsTest {
         }
         Stream stream = Stream.current(World.GPU);
         assertThatThrownBy(stream::synchronize).isInstanceOf(GroupAbortedException.class);
-        groups.forEach(group -> group.close(Duration.ofSeconds(5)));
+        groups.forEach(group -> group.close(enough(Duration.ofSeconds(5))));
         // Of one the program has heard before.
         assertThatThrownBy(stream::synchronize).isInstanceOf(GroupAbortedException.class);
         stream.synchronize();
@@ -451,7 +452,7 @@ final class FailedResultsTest {
             assertThatThrownBy(stream::synchronize).hasMessageContaining("lost");
             assertThatThrownBy(work::await).hasMessageContaining("lost");
         } finally {
-            group.close(Duration.ofSeconds(5));
+            group.close(enough(Duration.ofSeconds(5)));
         }
         stream.synchronize();
     }
@@ -466,7 +467,7 @@ final class FailedResultsTest {
             assertThat(work.isCompleted()).isTrue();
             assertThat(work.exception()).isPresent();
         } finally {
-            group.close(Duration.ofSeconds(5));
+            group.close(enough(Duration.ofSeconds(5)));
         }
         Stream.current(World.GPU).synchronize();
     }
@@ -494,7 +495,7 @@ final class FailedResultsTest {
             if (fails) {
                 engine.fail(new GroupAbortedException(FailureContext.NONE, "lost"));
             }
-            engine.close(Duration.ofSeconds(5));
+            engine.close(enough(Duration.ofSeconds(5)));
         }
         return new WeakReference<>(engine);
     }
@@ -518,7 +519,7 @@ final class FailedResultsTest {
             memory.close();
             assertThat(freed).hasValue(0);
         } finally {
-            engine.close(Duration.ofSeconds(5));
+            engine.close(enough(Duration.ofSeconds(5)));
         }
     }
 

@@ -1,6 +1,7 @@
 package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -57,7 +58,7 @@ final class ManyIdsRanks {
                                 .worldSize(world)
                                 .interop(interop)
                                 .device(World.gpu(rank))
-                                .timeout(Duration.ofSeconds(60))
+                                .timeout(enough(Duration.ofSeconds(60)))
                                 .build();
                 Tensor x = Tensor.allocate(World.gpu(rank), DataType.FLOAT32, 1)) {
             x.copyFrom(new float[] {rank + 1});

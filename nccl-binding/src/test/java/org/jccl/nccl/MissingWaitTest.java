@@ -1,6 +1,7 @@
 package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import org.jccl.DataType;
@@ -53,7 +54,7 @@ final class MissingWaitTest {
             }
             return output.copyTo(new float[2]);
         } finally {
-            engine.close(Duration.ofSeconds(5));
+            engine.close(enough(Duration.ofSeconds(5)));
         }
     }
 

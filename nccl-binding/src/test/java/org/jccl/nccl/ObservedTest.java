@@ -1,6 +1,7 @@
 package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -86,7 +87,7 @@ final class ObservedTest {
 
     @Test
     void timeOnTheDeviceLeavesOutWhatRanBefore() throws Exception {
-        Duration held = Duration.ofMillis(200);
+        Duration held = expires(Duration.ofMillis(200));
         try (ProcessGroup group = world();
                 Stream stream = Stream.create(World.GPU, false);
                 Tensor tensor = tensor();

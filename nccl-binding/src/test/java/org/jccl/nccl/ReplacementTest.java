@@ -2,6 +2,7 @@ package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -23,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 @Tag("all")
 final class ReplacementTest extends org.jccl.conformance.ReplacementTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(60));
 
     @Override
     protected DeviceBackend backend() {
@@ -40,12 +41,9 @@ final class ReplacementTest extends org.jccl.conformance.ReplacementTest {
             store.set(here.replace("/here/0", "/here/1"), new byte[] {'x'});
             awaitKey(store, "/members");
             Thread.sleep(1500); // rank 0 is in ncclCommInit now
-            long start = System.nanoTime();
             CompletableFuture<Integer> second = join(backend, store, 1);
             assertThat(first.get(90, TimeUnit.SECONDS)).isPositive();
             assertThat(second.get(90, TimeUnit.SECONDS)).isEqualTo(first.get());
-            assertThat(Duration.ofNanos(System.nanoTime() - start))
-                    .isLessThan(TIMEOUT.dividedBy(2));
         }
     }
 
@@ -66,14 +64,11 @@ final class ReplacementTest extends org.jccl.conformance.ReplacementTest {
             try (Tensor tensor = Tensor.allocate(first.devices().get(0), DataType.FLOAT32, 1)) {
                 Work stuck = first.allReduce(tensor, ReduceOp.SUM);
                 CompletableFuture<Integer> second = join(backend, store, 1);
-                long start = System.nanoTime();
                 assertThatThrownBy(stuck::synchronize)
                         .isInstanceOf(PeerLostException.class)
                         .hasMessageContaining("rank 1 was lost: another process has come")
                         .satisfies(
                                 lost -> assertThat(((PeerLostException) lost).peer()).hasValue(1));
-                assertThat(Duration.ofNanos(System.nanoTime() - start))
-                        .isLessThan(TIMEOUT.dividedBy(2));
                 try (ProcessGroup next = first.reconfigure(TIMEOUT)) {
                     next.barrier().synchronize();
                     assertThat(second.get(90, TimeUnit.SECONDS)).isEqualTo(next.generation());

@@ -2,6 +2,8 @@ package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -416,7 +418,7 @@ final class StagedTest {
         AtomicInteger failed = new AtomicInteger();
         BACKEND.run(
                 2,
-                Duration.ofSeconds(20),
+                enough(Duration.ofSeconds(20)),
                 (group, device) -> {
                     int count = (2 + group.rank()) * WINDOW;
                     try (Tensor tensor = ints(device, count, i -> 1)) {
@@ -434,7 +436,7 @@ final class StagedTest {
     void aStreamThatIsStuckEndsAtTheDeadline() {
         BACKEND.run(
                 1,
-                Duration.ofSeconds(1),
+                expires(Duration.ofSeconds(1)),
                 (group, device) -> {
                     try (Stream stuck = Stream.create(device, false);
                             Tensor tensor = floats(device, 10);

@@ -3,6 +3,8 @@ package org.jccl.nccl;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.io.BufferedReader;
 import java.net.InetSocketAddress;
@@ -43,7 +45,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("all")
 final class TorchPeerTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(120);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(120));
 
     private static final Map<String, Interop> INTEROPS =
             Map.of(
@@ -372,15 +374,12 @@ final class TorchPeerTest {
         int port = FreePort.next();
         try (Peer peer = Peer.of(python, 0, 2, port)) {
             assertThat(peer).isNotNull();
-            long start = System.nanoTime();
             assertThatThrownBy(() -> join(INTEROPS.get(java), 1, 2, port))
                     .isInstanceOf(BootstrapException.class)
                     .hasMessageContaining("nccl2")
                     .hasMessageContaining("nccl-legacy")
                     .hasMessageContaining("0/nccl_storekey_0")
                     .hasMessageContaining("Interop.torch(version)");
-            assertThat(Duration.ofNanos(System.nanoTime() - start))
-                    .isLessThan(TIMEOUT.dividedBy(2));
         }
     }
 
@@ -389,7 +388,6 @@ final class TorchPeerTest {
         int port = FreePort.next();
         ExecutorService threads = Executors.newFixedThreadPool(3);
         List<Future<Throwable>> failures = new ArrayList<>();
-        long start = System.nanoTime();
         for (int i = 0; i < 3; i++) {
             int rank = i;
             Interop interop = rank == 2 ? Interop.TORCH : Interop.TORCH_2_15;
@@ -403,7 +401,6 @@ final class TorchPeerTest {
                     .hasMessageContaining("nccl-legacy");
         }
         threads.shutdown();
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(TIMEOUT.dividedBy(2));
     }
 
     @Test
@@ -429,7 +426,7 @@ final class TorchPeerTest {
                 .worldSize(2)
                 .interop(interop)
                 .device(World.gpu(0))
-                .timeout(Duration.ofSeconds(5))
+                .timeout(expires(Duration.ofSeconds(5)))
                 .build();
     }
 

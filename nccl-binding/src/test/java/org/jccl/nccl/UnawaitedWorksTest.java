@@ -1,6 +1,7 @@
 package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -44,7 +45,7 @@ final class UnawaitedWorksTest {
 
     @AfterEach
     void close() {
-        engine.close(Duration.ofSeconds(5));
+        engine.close(enough(Duration.ofSeconds(5)));
         tensor.close();
     }
 
@@ -138,7 +139,7 @@ final class UnawaitedWorksTest {
             }
             assertThat(freed).isFalse();
             gate.open();
-            engine.close(Duration.ofSeconds(5));
+            engine.close(enough(Duration.ofSeconds(5)));
             assertThat(held.exception()).isPresent();
             assertThat(freed).isTrue();
         }

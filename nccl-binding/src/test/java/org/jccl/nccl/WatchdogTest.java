@@ -2,6 +2,7 @@ package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -71,7 +72,7 @@ final class WatchdogTest {
         CountDownLatch failed = new CountDownLatch(1);
         World.run(
                 2,
-                Duration.ofSeconds(3),
+                enough(Duration.ofSeconds(3)),
                 NcclOptions.defaults(),
                 (group, device) -> {
                     Tensor moved = Tensor.allocate(device, DataType.FLOAT32, 4);

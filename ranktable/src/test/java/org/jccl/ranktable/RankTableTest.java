@@ -2,6 +2,8 @@ package org.jccl.ranktable;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -59,11 +61,11 @@ class RankTableTest {
         Path file = folder.resolve("hccl.json");
         Files.writeString(file, "{\"status\":\"initializing\"}");
         assertThat(RankTable.awaitCompleted(file, Duration.ZERO)).isFalse();
-        assertThat(RankTable.awaitCompleted(file, Duration.ofMillis(10))).isFalse();
+        assertThat(RankTable.awaitCompleted(file, expires(Duration.ofMillis(10)))).isFalse();
         CompletableFuture<Integer> size =
                 CompletableFuture.supplyAsync(
                         () -> {
-                            RankTable.awaitCompleted(file, Duration.ofMinutes(1));
+                            RankTable.awaitCompleted(file, enough(Duration.ofMinutes(1)));
                             return RankTable.read(file).size();
                         });
         Thread.sleep(100);
@@ -76,9 +78,9 @@ class RankTableTest {
     @Test
     void whateverElseATableIsIsNotWaitedFor(@TempDir Path folder) throws IOException {
         Path file = folder.resolve("hccl.json");
-        assertThat(RankTable.awaitCompleted(file, Duration.ofHours(1))).isTrue();
+        assertThat(RankTable.awaitCompleted(file, enough(Duration.ofHours(1)))).isTrue();
         Files.writeString(file, "{\"status\":\"failed\"}");
-        assertThat(RankTable.awaitCompleted(file, Duration.ofHours(1))).isTrue();
+        assertThat(RankTable.awaitCompleted(file, enough(Duration.ofHours(1)))).isTrue();
         assertThatThrownBy(() -> RankTable.awaitCompleted(null, Duration.ZERO))
                 .isInstanceOf(UsageException.class);
         assertThatThrownBy(() -> RankTable.awaitCompleted(file, Duration.ofSeconds(-1)))

@@ -2,6 +2,8 @@ package org.jccl.ranktable;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -35,7 +37,11 @@ class RendezvousTest {
         assertThatThrownBy(
                         () ->
                                 Rendezvous.join(
-                                        "env://", NONE, NONE, Duration.ofMillis(10), environment))
+                                        "env://",
+                                        NONE,
+                                        NONE,
+                                        expires(Duration.ofMillis(10)),
+                                        environment))
                 .isInstanceOf(BootstrapException.class)
                 .hasMessageContaining("\"initializing\"");
         CompletableFuture<Integer> joined =
@@ -46,7 +52,7 @@ class RendezvousTest {
                                             "env://",
                                             NONE,
                                             NONE,
-                                            Duration.ofSeconds(30),
+                                            enough(Duration.ofSeconds(30)),
                                             environment)) {
                                 return world.membership().worldSize();
                             }

@@ -2,6 +2,8 @@ package org.jccl.sccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -20,7 +22,7 @@ import org.junit.jupiter.api.Test;
 
 final class ChipMapTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(30));
 
     private static CommunicatorConfig rank(int rank, int size, int chip, Store store) {
         return rank(rank, size, chip, store, TIMEOUT);
@@ -76,7 +78,7 @@ final class ChipMapTest {
     @Test
     void aRankThatTellsNothingEndsAtTheDeadline() {
         try (Store store = HashStore.create(TIMEOUT)) {
-            CommunicatorConfig hasty = rank(0, 2, 0, store, Duration.ofMillis(50));
+            CommunicatorConfig hasty = rank(0, 2, 0, store, expires(Duration.ofMillis(50)));
             assertThatThrownBy(() -> ChipMap.of(hasty, ScclOptions.defaults(), Map.of()))
                     .isInstanceOf(OperationTimeoutException.class)
                     .hasMessageContaining("ranks [1] of 2 have not come");

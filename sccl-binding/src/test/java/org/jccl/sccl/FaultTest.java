@@ -2,6 +2,8 @@ package org.jccl.sccl;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -47,7 +49,7 @@ final class FaultTest {
         public static void main(String[] arguments) {
             World.run(
                     2,
-                    Duration.ofSeconds(10),
+                    enough(Duration.ofSeconds(10)),
                     ScclOptions.defaults(),
                     (group, device) -> {
                         // Not closed: the device may still use it.
@@ -106,7 +108,7 @@ final class FaultTest {
 
         public static void main(String[] arguments) {
             int rank = Integer.getInteger("rank");
-            Duration timeout = Duration.ofSeconds(20);
+            Duration timeout = enough(Duration.ofSeconds(20));
             // Nothing is closed: the device is stuck.
             Store store = FileStore.open(Path.of(System.getProperty("file")), 2, timeout);
             ProcessGroup group = World.join(store, rank, 2, timeout, ScclOptions.defaults());
@@ -157,7 +159,7 @@ final class FaultTest {
             CountDownLatch failed = new CountDownLatch(1);
             World.run(
                     2,
-                    Duration.ofSeconds(2),
+                    expires(Duration.ofSeconds(2)),
                     ScclOptions.defaults(),
                     (group, device) -> {
                         if (group.rank() == 1) {
@@ -199,7 +201,7 @@ final class FaultTest {
             CountDownLatch failed = new CountDownLatch(1);
             World.run(
                     2,
-                    Duration.ofSeconds(2),
+                    expires(Duration.ofSeconds(2)),
                     ScclOptions.defaults(),
                     (group, device) -> {
                         if (group.rank() == 1) {

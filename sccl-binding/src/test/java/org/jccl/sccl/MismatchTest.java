@@ -1,6 +1,7 @@
 package org.jccl.sccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.Map;
@@ -27,7 +28,7 @@ final class MismatchTest {
         public static void main(String[] arguments) throws Exception {
             World.run(
                     2,
-                    Duration.ofSeconds(60),
+                    enough(Duration.ofSeconds(60)),
                     ScclOptions.defaults(),
                     (group, device) -> {
                         // Not closed: the device may still use it.

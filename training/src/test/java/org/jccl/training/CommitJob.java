@@ -1,5 +1,7 @@
 package org.jccl.training;
 
+import static org.jccl.testing.Patience.enough;
+
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -120,7 +122,7 @@ final class CommitJob implements Replica {
         ProcessGroup group =
                 ProcessGroup.builder()
                         .backend("gloo")
-                        .timeout(Duration.ofSeconds(60))
+                        .timeout(enough(Duration.ofSeconds(60)))
                         .reconfigurable(minimum)
                         .build();
         CommitJob job = new CommitJob(group.worldRanks().get(group.rank()));
@@ -149,7 +151,7 @@ final class CommitJob implements Replica {
                 System.out.println("lost " + e.getClass().getSimpleName());
             }
             doing = "reconfiguring";
-            ProcessGroup next = group.reconfigure(Duration.ofSeconds(10));
+            ProcessGroup next = group.reconfigure(enough(Duration.ofSeconds(10)));
             group.close();
             group = next;
         }
@@ -168,7 +170,7 @@ final class CommitJob implements Replica {
     }
 
     private static Store jobStore() {
-        Duration timeout = Duration.ofSeconds(20);
+        Duration timeout = enough(Duration.ofSeconds(20));
         String servers = System.getenv("JCCL_STORE_SERVERS");
         return servers.isEmpty()
                 ? TcpStore.connect(

@@ -1,6 +1,7 @@
 package org.jccl.training;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -100,7 +101,7 @@ final class CommitJobTest {
                 .jvmArguments(ChildJvm.shortLived())
                 .replaceLostRanks()
                 .maxRestarts(1_000_000)
-                .timeout(Duration.ofMinutes(90))
+                .timeout(enough(Duration.ofMinutes(90)))
                 .output(
                         (rank, error, line) -> {
                             lines.add(line);

@@ -1,6 +1,7 @@
 package org.jccl.training;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -184,7 +185,8 @@ final class CommitLaunchersTest {
         Path process = Path.of("/proc", Long.toString(launcher.pid()));
         try (Stream<Path> threads = Files.list(process.resolve("task"));
                 Stream<Path> descriptors = Files.list(process.resolve("fd"));
-                TcpStore server = TcpStore.connect("127.0.0.1", port, Duration.ofSeconds(10))) {
+                TcpStore server =
+                        TcpStore.connect("127.0.0.1", port, enough(Duration.ofSeconds(10)))) {
             String resident =
                     Files.readAllLines(process.resolve("status")).stream()
                             .filter(line -> line.startsWith("VmRSS"))

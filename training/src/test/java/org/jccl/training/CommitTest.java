@@ -2,6 +2,8 @@ package org.jccl.training;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -82,7 +84,7 @@ final class CommitTest {
 
     @Test
     void aStepIsMadeIfAllVoteForIt() {
-        Store store = HashStore.create(Duration.ofSeconds(60));
+        Store store = HashStore.create(enough(Duration.ofSeconds(60)));
         List<CompletableFuture<Void>> ranks =
                 IntStream.range(0, 2)
                         .mapToObj(
@@ -109,7 +111,7 @@ final class CommitTest {
                         .options(GlooOptions.onHost("127.0.0.1"))
                         .reconfigurable(2),
                 3,
-                Duration.ofSeconds(30),
+                enough(Duration.ofSeconds(30)),
                 votes(rank));
         assertThat(commit.steps()).isEqualTo(3);
         assertThat(TestRanks.values(counter.weights)).containsExactly(4);
@@ -128,7 +130,7 @@ final class CommitTest {
     /** On a device a collective is only enqueued when its call returns. */
     @Test
     void aStepWhoseAveragesFailOnADeviceIsNotMade() {
-        Store store = HashStore.create(Duration.ofSeconds(60));
+        Store store = HashStore.create(enough(Duration.ofSeconds(60)));
         CompletableFuture<ProcessGroup> lost =
                 CompletableFuture.supplyAsync(
                         () -> {
@@ -148,7 +150,7 @@ final class CommitTest {
             group.sync().allReduce(gradients, ReduceOp.AVG);
             new Thread(group::abort).start();
             assertThatThrownBy(() -> commit.vote(true)).isInstanceOf(GroupAbortedException.class);
-            try (ProcessGroup alone = group.reconfigure(Duration.ofSeconds(1))) {
+            try (ProcessGroup alone = group.reconfigure(expires(Duration.ofSeconds(1)))) {
                 commit.enter(alone);
                 assertThat(commit.steps()).isZero();
                 assertThat(TestRanks.values(weights)).containsExactly(5);

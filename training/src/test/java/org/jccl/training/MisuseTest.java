@@ -1,6 +1,7 @@
 package org.jccl.training;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.nio.file.Path;
 import java.time.Duration;
@@ -53,10 +54,10 @@ final class MisuseTest {
         return opened(
                 ProcessGroup.builder()
                         .backend("gloo")
-                        .store(HashStore.create(Duration.ofSeconds(20)))
+                        .store(HashStore.create(enough(Duration.ofSeconds(20))))
                         .rank(0)
                         .worldSize(1)
-                        .timeout(Duration.ofSeconds(20))
+                        .timeout(enough(Duration.ofSeconds(20)))
                         .options(GlooOptions.onHost("127.0.0.1"))
                         .build());
     }

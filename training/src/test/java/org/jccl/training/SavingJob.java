@@ -1,5 +1,7 @@
 package org.jccl.training;
 
+import static org.jccl.testing.Patience.enough;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -24,7 +26,7 @@ final class SavingJob {
     static final String READY = "ready";
 
     private static final int RANKS = 2;
-    private static final Duration LIMIT = Duration.ofMinutes(20);
+    private static final Duration LIMIT = enough(Duration.ofMinutes(20));
     private static final int COUNT = 20_000;
 
     private SavingJob() {}

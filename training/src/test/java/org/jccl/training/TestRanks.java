@@ -1,5 +1,7 @@
 package org.jccl.training;
 
+import static org.jccl.testing.Patience.enough;
+
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.time.Duration;
@@ -14,7 +16,7 @@ import org.jccl.gloo.GlooOptions;
 /** Ranks as threads of this JVM, and their tensors. */
 final class TestRanks {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(60));
 
     private TestRanks() {}
 

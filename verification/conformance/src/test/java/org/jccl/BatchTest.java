@@ -2,6 +2,7 @@ package org.jccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -16,7 +17,7 @@ import org.junit.jupiter.api.Test;
 /** Whose the tensors of a batch are, and when. */
 class BatchTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(30));
 
     private final ByteBuffer memory = ByteBuffer.allocateDirect(8).order(ByteOrder.nativeOrder());
     private final AtomicInteger freed = new AtomicInteger();

@@ -2,6 +2,7 @@ package org.jccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -24,7 +25,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 class ForeignHandlesTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(30));
 
     private final Tensor own = Tensor.copyOf(new float[1]);
     private final Tensor other = Tensor.copyOf(new float[1]);

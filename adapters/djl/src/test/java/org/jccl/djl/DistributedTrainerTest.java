@@ -2,6 +2,7 @@ package org.jccl.djl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import ai.djl.Device;
 import ai.djl.Model;
@@ -21,7 +22,7 @@ import org.junit.jupiter.api.Test;
 /** Ranks are processes, since DJL collects gradients on one thread of a process. */
 class DistributedTrainerTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(100);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(100));
 
     /** What each rank printed about each case. */
     private static List<List<String>> run(int ranks, String... cases) {

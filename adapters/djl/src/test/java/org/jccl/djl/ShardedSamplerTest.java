@@ -2,6 +2,7 @@ package org.jccl.djl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import ai.djl.ndarray.NDManager;
 import ai.djl.training.dataset.RandomAccessDataset;
@@ -20,7 +21,7 @@ import org.junit.jupiter.api.Test;
 
 class ShardedSamplerTest {
 
-    private final Store store = HashStore.create(Duration.ofSeconds(60));
+    private final Store store = HashStore.create(enough(Duration.ofSeconds(60)));
     private final ProcessGroup alone =
             ProcessGroup.builder().backend("gloo").store(store).rank(0).worldSize(1).build();
 

@@ -1,5 +1,7 @@
 package org.jccl.pytorch;
 
+import static org.jccl.testing.Patience.enough;
+
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Locale;
@@ -27,10 +29,10 @@ import org.jccl.ProcessGroup;
 final class HardwareCheck {
 
     /** Of one operation, so that a rank that failed does not delay the other one for long. */
-    private static final Duration OPERATION_TIMEOUT = Duration.ofSeconds(15);
+    private static final Duration OPERATION_TIMEOUT = enough(Duration.ofSeconds(15));
 
     /** Of one check. */
-    private static final Duration CHECK_TIMEOUT = Duration.ofSeconds(40);
+    private static final Duration CHECK_TIMEOUT = enough(Duration.ofSeconds(40));
 
     private HardwareCheck() {}
 

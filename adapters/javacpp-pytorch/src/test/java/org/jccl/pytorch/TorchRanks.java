@@ -1,5 +1,7 @@
 package org.jccl.pytorch;
 
+import static org.jccl.testing.Patience.enough;
+
 import java.time.Duration;
 import org.jccl.ProcessGroup;
 import org.jccl.conformance.ConformanceBackend;
@@ -26,6 +28,6 @@ final class TorchRanks {
                                 .timeout(timeout)
                                 .options(GlooOptions.onHost("127.0.0.1"))
                                 .build();
-        backend.ranks().run(size, Duration.ofSeconds(60), rank -> body.run(rank.group()));
+        backend.ranks().run(size, enough(Duration.ofSeconds(60)), rank -> body.run(rank.group()));
     }
 }

@@ -2,6 +2,8 @@ package org.jccl.spark;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.NEVER;
+import static org.jccl.testing.Patience.enough;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -151,7 +153,7 @@ class JcclSparkTest {
                                     try (ProcessGroup world = rank.init("GLOO")) {
                                         first = sum(world, 1);
                                     }
-                                    Duration timeout = Duration.ofSeconds(30);
+                                    Duration timeout = enough(Duration.ofSeconds(30));
                                     return sum(
                                             rank.init("gloo", options -> options.timeout(timeout)),
                                             first);
@@ -172,7 +174,6 @@ class JcclSparkTest {
                                             sum(world, 1);
                                             String name = rank.attempt() + "-" + rank.rank();
                                             if (rank.rank() == failing) {
-                                                note(folder, name, System.nanoTime());
                                                 throw new IllegalStateException("a bug of mine");
                                             }
                                             rank.context()
@@ -181,11 +182,7 @@ class JcclSparkTest {
                                                                             .TaskFailureListener)
                                                                     (task, e) ->
                                                                             note(folder, name, e));
-                                            try {
-                                                return sum(world, 1);
-                                            } finally {
-                                                note(folder, name + "-at", System.nanoTime());
-                                            }
+                                            return sum(world, 1);
                                         }))
                 .isInstanceOf(org.apache.spark.SparkException.class)
                 .hasMessageContaining("java.lang.IllegalStateException: a bug of mine")
@@ -193,10 +190,7 @@ class JcclSparkTest {
                 .hasMessageNotContaining("GroupAborted");
         for (int attempt = 0; attempt < 2; attempt++) {
             String other = attempt + "-" + (1 - failing);
-            awaitNotes(other, other + "-at");
-            long failed = Long.parseLong(noted(attempt + "-" + failing));
-            long followed = Long.parseLong(noted(other + "-at"));
-            assertThat(Duration.ofNanos(followed - failed)).isLessThan(Duration.ofSeconds(10));
+            awaitNotes(other);
             assertThat(noted(other))
                     .contains("GroupAbortedException")
                     .contains("rank " + failing + " on 127.0.0.1:")
@@ -274,10 +268,7 @@ class JcclSparkTest {
                                             if (rank.rank() == 0) {
                                                 return sum(world, 1);
                                             }
-                                            rank.store()
-                                                    .await(
-                                                            List.of("no such key"),
-                                                            Duration.ofHours(1));
+                                            rank.store().await(List.of("no such key"), NEVER);
                                             return 0f;
                                         } catch (RuntimeException e) {
                                             note(folder, "out-" + rank.rank(), e);
@@ -286,11 +277,9 @@ class JcclSparkTest {
                                     });
                         });
         awaitNotes("in-0", "in-1");
-        long start = System.nanoTime();
         spark.sparkContext().cancelJobGroup("endless");
-        assertThatThrownBy(() -> job.get(20, TimeUnit.SECONDS)).hasMessageContaining("cancelled");
+        assertThatThrownBy(() -> job.get(120, TimeUnit.SECONDS)).hasMessageContaining("cancelled");
         awaitNotes("out-0", "out-1");
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
         assertThat(noted("out-0")).contains("GroupAbortedException");
         assertThat(noted("out-1")).contains("is closed");
         requireBothExecutorsFree();

@@ -1,6 +1,7 @@
 package org.jccl.internal.diagnosis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
@@ -54,7 +55,7 @@ class DesyncDetectorTest {
 
     /** A store whose server can end. */
     private Store store() {
-        Store real = HashStore.create(Duration.ofSeconds(30));
+        Store real = HashStore.create(enough(Duration.ofSeconds(30)));
         return (Store)
                 Proxy.newProxyInstance(
                         Store.class.getClassLoader(),
@@ -118,7 +119,7 @@ class DesyncDetectorTest {
     /** A rank that times out reports what it is about, which is often itself. */
     @Test
     void aReportThatBeginsWithItsRankDoesNotNameItTwice() {
-        Store shared = HashStore.create(Duration.ofSeconds(20));
+        Store shared = HashStore.create(enough(Duration.ofSeconds(20)));
         DesyncDetector reporter = new DesyncDetector(Optional.of(shared), 1, 3);
         reporter.noteFailure(
                 new OperationTimeoutException(FailureContext.NONE, "rank 1 has waited too long"));
@@ -134,7 +135,7 @@ class DesyncDetectorTest {
     /** Rank 3 is gone; rank 0 notices it and closes its connections, rank 1 those of rank 0. */
     @Test
     void whoLosesARankThatLostAnotherHearsOfTheOneThatIsGone() throws Exception {
-        Store shared = HashStore.create(Duration.ofSeconds(30));
+        Store shared = HashStore.create(enough(Duration.ofSeconds(30)));
         List<DesyncDetector> ranks =
                 IntStream.range(0, 4)
                         .mapToObj(rank -> new DesyncDetector(Optional.of(shared), rank, 4))
@@ -192,7 +193,7 @@ class DesyncDetectorTest {
 
     @Test
     void aRankThatLeftInOrderIsTheCauseOfWhatItTookNoPartIn() {
-        Store shared = HashStore.create(Duration.ofSeconds(30));
+        Store shared = HashStore.create(enough(Duration.ofSeconds(30)));
         List<Member> ranks = Member.three(shared);
         ranks.get(1).detector().leave();
         Member other = ranks.get(0);
@@ -210,7 +211,7 @@ class DesyncDetectorTest {
 
     @Test
     void aRankThatDiedIsNoticedWhileAnotherOneIsWaitedFor() {
-        Store shared = HashStore.create(Duration.ofSeconds(30));
+        Store shared = HashStore.create(enough(Duration.ofSeconds(30)));
         List<Member> ranks = Member.three(shared);
         Member waiting = ranks.get(0);
         waiting.detector().askWith(waiting.collectives()::get, peer -> peer > 0);
@@ -232,7 +233,7 @@ class DesyncDetectorTest {
 
     @Test
     void aRankThatDiedIsNotTakenForAnotherOneThatLeft() {
-        Store shared = HashStore.create(Duration.ofSeconds(30));
+        Store shared = HashStore.create(enough(Duration.ofSeconds(30)));
         List<Member> ranks = Member.three(shared);
         ranks.get(1).detector().leave();
         ranks.get(0).collectives().set(6);
@@ -244,7 +245,7 @@ class DesyncDetectorTest {
     /** A library names the rank that it lost first, which a message may have nothing to do with. */
     @Test
     void onlyItsPartnerIsMissedInAMessage() {
-        Store shared = HashStore.create(Duration.ofSeconds(30));
+        Store shared = HashStore.create(enough(Duration.ofSeconds(30)));
         List<Member> ranks = Member.three(shared);
         ranks.get(1).detector().leave();
         DesyncDetector detector = ranks.get(0).detector();
@@ -258,7 +259,7 @@ class DesyncDetectorTest {
 
     @Test
     void aRankThatFailedDoesNotLeaveInOrderBeforeItGoesOn() {
-        Store shared = HashStore.create(Duration.ofSeconds(30));
+        Store shared = HashStore.create(enough(Duration.ofSeconds(30)));
         List<Member> ranks = Member.three(shared);
         DesyncDetector failed = ranks.get(1).detector();
         failed.noteFailure(lost(2));
@@ -273,7 +274,7 @@ class DesyncDetectorTest {
     /** Rank 1 left; rank 0 noticed it and failed, so rank 2 loses rank 0. */
     @Test
     void whoLosesARankThatMissedAnotherHearsOfTheOneThatLeft() {
-        Store shared = HashStore.create(Duration.ofSeconds(30));
+        Store shared = HashStore.create(enough(Duration.ofSeconds(30)));
         List<Member> ranks = Member.three(shared);
         ranks.get(1).detector().leave();
         ranks.forEach(rank -> rank.collectives().set(6));
@@ -286,7 +287,7 @@ class DesyncDetectorTest {
 
     @Test
     void theLastRankThatLeavesTidiesUp() {
-        Store shared = HashStore.create(Duration.ofSeconds(30));
+        Store shared = HashStore.create(enough(Duration.ofSeconds(30)));
         for (Member rank : Member.three(shared)) {
             rank.detector().leave();
         }
@@ -304,7 +305,7 @@ class DesyncDetectorTest {
 
     @Test
     void whatAnotherProgramWroteIsNoFailure() {
-        Store shared = HashStore.create(Duration.ofSeconds(30));
+        Store shared = HashStore.create(enough(Duration.ofSeconds(30)));
         DesyncDetector rank = new DesyncDetector(Optional.of(shared), 0, 2);
         for (String text : List.of("", "x", "1\nPeerLostException", "x\ny\nz\n", "1\nA\n\nb")) {
             shared.set("failure", text.getBytes(StandardCharsets.UTF_8));

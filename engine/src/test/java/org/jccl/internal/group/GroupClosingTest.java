@@ -2,6 +2,7 @@ package org.jccl.internal.group;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.nio.file.Path;
 import java.time.Duration;
@@ -36,7 +37,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 class GroupClosingTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(30));
     private static final AtomicInteger RANKS = new AtomicInteger(7_000);
 
     private final ScriptedCommunicator library = new ScriptedCommunicator();

@@ -2,6 +2,8 @@ package org.jccl.internal.group;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
@@ -19,8 +21,8 @@ import org.junit.jupiter.api.Test;
 
 class MonitoredBarrierTest {
 
-    private static final Duration SHORT = Duration.ofMillis(20);
-    private static final Duration LONG = Duration.ofSeconds(30);
+    private static final Duration SHORT = expires(Duration.ofMillis(20));
+    private static final Duration LONG = enough(Duration.ofSeconds(30));
 
     private static final Runnable USABLE = () -> {};
 

@@ -1,6 +1,7 @@
 package org.jccl.internal.group;
 
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -17,7 +18,7 @@ class SplitAgreementTest {
 
     @Test
     void whoDoesNotComeIsNamed() {
-        Store store = HashStore.create(Duration.ofSeconds(30));
+        Store store = HashStore.create(enough(Duration.ofSeconds(30)));
         FailureContext zero = FailureContext.ofGroup("g", 0);
         FailureContext two = FailureContext.ofGroup("g", 2);
         assertThatThrownBy(() -> new SplitAgreement(store, "s/", two, 4).enter(0, 0, Duration.ZERO))
@@ -32,13 +33,13 @@ class SplitAgreementTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "x", "1", "1 x", "1 2 3", "99999999999 0", "\0 0"})
     void whatNoRankTellsIsNamed(String told) {
-        Store store = HashStore.create(Duration.ofSeconds(30));
+        Store store = HashStore.create(enough(Duration.ofSeconds(30)));
         store.set("s/1", told.getBytes(StandardCharsets.UTF_8));
         FailureContext zero = FailureContext.ofGroup("g", 0);
         assertThatThrownBy(
                         () ->
                                 new SplitAgreement(store, "s/", zero, 2)
-                                        .enter(0, 0, Duration.ofSeconds(30)))
+                                        .enter(0, 0, enough(Duration.ofSeconds(30))))
                 .isInstanceOf(BootstrapException.class)
                 .hasMessageContaining("group 'g', rank 0")
                 .hasMessageContaining("key s/1 of rank 1");

@@ -2,6 +2,8 @@ package org.jccl.internal.group;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -32,8 +34,8 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Execution(ExecutionMode.CONCURRENT)
 class WorldAgreementTest {
 
-    private static final Duration LONG = Duration.ofSeconds(60);
-    private static final Duration SHORT = Duration.ofMillis(200);
+    private static final Duration LONG = enough(Duration.ofSeconds(60));
+    private static final Duration SHORT = expires(Duration.ofMillis(200));
 
     private final Store store = HashStore.create(LONG);
     private final ExecutorService threads = Executors.newCachedThreadPool();
@@ -141,7 +143,7 @@ class WorldAgreementTest {
         assertThatThrownBy(() -> enter(1, 1000, SHORT))
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining("ranks [0] of 1000 did not join within 200 ms");
-        Future<String> zero = later(0, 1000, Duration.ofMillis(500));
+        Future<String> zero = later(0, 1000, expires(Duration.ofMillis(500)));
         // The others must not give up before rank 0 has come.
         store.await(List.of("worlds/1000/ticket/0"));
         Future<String> one = later(1, 1000, SHORT);
@@ -186,7 +188,7 @@ class WorldAgreementTest {
         for (int rank = 0; rank < 2; rank++) {
             WorldAgreement late =
                     new WorldAgreement(
-                            store, rank, 3, false, Duration.ofMinutes(10), Duration.ZERO);
+                            store, rank, 3, false, enough(Duration.ofMinutes(10)), Duration.ZERO);
             assertThatThrownBy(late::enter)
                     .isInstanceOf(OperationTimeoutException.class)
                     .hasMessageContaining("of 3 did not join within 600 s")
@@ -234,7 +236,7 @@ class WorldAgreementTest {
     @Test
     void aRankThatExistsTwiceIsToldSo() {
         CountDownLatch firstIsThere = new CountDownLatch(1);
-        Future<String> first = later(1, 2, Duration.ofSeconds(2));
+        Future<String> first = later(1, 2, enough(Duration.ofSeconds(2)));
         threads.submit(
                 () -> {
                     store.await(List.of("worlds/2/ticket/1"), LONG);
@@ -242,7 +244,7 @@ class WorldAgreementTest {
                     return null;
                 });
         assertThat(await(firstIsThere)).isTrue();
-        Future<String> second = later(1, 2, Duration.ofSeconds(30));
+        Future<String> second = later(1, 2, enough(Duration.ofSeconds(30)));
         assertThatThrownBy(() -> get(first))
                 .hasMessageContaining("joined the same world as rank 1");
         assertThat(second.isDone()).isFalse();
@@ -298,7 +300,7 @@ class WorldAgreementTest {
                             Duration patience =
                                     random.nextInt(3) == 0
                                             ? Duration.ofMillis(random.nextInt(10))
-                                            : Duration.ofSeconds(2);
+                                            : enough(Duration.ofSeconds(2));
                             try {
                                 String name = nameOf(enter(self, size, patience));
                                 synchronized (members) {

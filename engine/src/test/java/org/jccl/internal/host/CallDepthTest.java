@@ -1,6 +1,7 @@
 package org.jccl.internal.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -30,7 +31,7 @@ import org.junit.jupiter.api.Test;
 class CallDepthTest {
 
     private static final int MOST_FRAMES = 5;
-    private static final Duration TIMEOUT = Duration.ofSeconds(20);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(20));
 
     /** The frames of each operation that reached the communicator. */
     private final List<List<String>> stacks = new ArrayList<>();

@@ -2,6 +2,8 @@ package org.jccl.internal.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -28,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class CheckedOrderTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(60));
 
     private final ScriptedCommunicator library = new ScriptedCommunicator();
     private final Store store = HashStore.create(TIMEOUT);
@@ -48,7 +50,7 @@ class CheckedOrderTest {
     @AfterEach
     void close() {
         library.unblock();
-        engine.close(Duration.ofMillis(50));
+        engine.close(expires(Duration.ofMillis(50)));
     }
 
     private static <T extends Operation> T sum(T operation) {

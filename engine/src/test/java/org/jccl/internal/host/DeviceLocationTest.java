@@ -2,6 +2,7 @@ package org.jccl.internal.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -33,7 +34,7 @@ class DeviceLocationTest {
             new HostEngine(
                     new ScriptedCommunicator().communicator(),
                     FailureContext.ofGroup("g", 0),
-                    Duration.ofSeconds(60),
+                    enough(Duration.ofSeconds(60)),
                     new DesyncDetector(Optional.empty(), 0, 2),
                     TensorLocation.HOST);
 
@@ -110,7 +111,11 @@ class DeviceLocationTest {
         Backend backend = new Backend(provider, DEVICE, Optional.empty());
         assertThatThrownBy(
                         () ->
-                                new WorldBuilder(0, 1, Duration.ofSeconds(1), List.of(backend))
+                                new WorldBuilder(
+                                                0,
+                                                1,
+                                                enough(Duration.ofSeconds(1)),
+                                                List.of(backend))
                                         .connect())
                 .isInstanceOf(BackendUnavailableException.class)
                 .hasMessageContaining("no binding on the class path drives devices");

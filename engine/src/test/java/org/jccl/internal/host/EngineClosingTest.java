@@ -3,6 +3,7 @@ package org.jccl.internal.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -33,7 +34,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class EngineClosingTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(60));
     private static final int ROUNDS = 500;
 
     private final ScriptedCommunicator library = new ScriptedCommunicator();

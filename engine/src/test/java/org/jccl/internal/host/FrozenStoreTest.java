@@ -2,6 +2,7 @@ package org.jccl.internal.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.jccl.testing.Patience.enough;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
@@ -39,7 +40,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Tag("all")
 class FrozenStoreTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(2);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(2));
 
     /** Much longer than anything here may take, and shorter than the store does not answer. */
     private static final long DEADLINE_SECONDS = 40;
@@ -51,7 +52,7 @@ class FrozenStoreTest {
     private final Diagnosis diagnosis =
             new Diagnosis(
                     "frozen",
-                    Optional.of(store(HashStore.create(Duration.ofMinutes(10)))),
+                    Optional.of(store(HashStore.create(enough(Duration.ofMinutes(10))))),
                     List::of);
     private final HostEngine engine =
             new HostEngine(

@@ -3,6 +3,8 @@ package org.jccl.internal.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -49,8 +51,8 @@ import org.junit.jupiter.api.Test;
 /** Order, threads, failures and the end of a host engine, over a scripted communicator. */
 class HostEngineTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
-    private static final Duration PATIENCE = Duration.ofMillis(50);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(60));
+    private static final Duration PATIENCE = expires(Duration.ofMillis(50));
 
     private final List<HostEngine> engines = new ArrayList<>();
     private final ScriptedCommunicator library = new ScriptedCommunicator();
@@ -487,7 +489,7 @@ class HostEngineTest {
         Work theirs = one.submit(fill(one.newOperation(), OperationKind.ALL_REDUCE, 8));
         library.awaitCalls(1);
         other.awaitCalls(1);
-        Duration second = Duration.ofSeconds(1);
+        Duration second = expires(Duration.ofSeconds(1));
         watchAfter(zero, second);
         assertThat(mine.isCompleted()).isFalse();
         watchAfter(one, second);
@@ -513,8 +515,8 @@ class HostEngineTest {
         Work theirs = submit(one, OperationKind.ALL_REDUCE);
         library.awaitCalls(1);
         other.awaitCalls(1);
-        watchAfter(zero, Duration.ofSeconds(1));
-        watchAfter(one, Duration.ofSeconds(1));
+        watchAfter(zero, expires(Duration.ofSeconds(1)));
+        watchAfter(one, expires(Duration.ofSeconds(1)));
         library.unblock();
         other.unblock();
         mine.await();
@@ -522,8 +524,8 @@ class HostEngineTest {
         // Who awaits an operation may go on before the engine has forgotten it.
         long end = System.nanoTime() + TIMEOUT.toNanos();
         do {
-            watchAfter(zero, Duration.ofSeconds(1));
-            watchAfter(one, Duration.ofSeconds(1));
+            watchAfter(zero, expires(Duration.ofSeconds(1)));
+            watchAfter(one, expires(Duration.ofSeconds(1)));
         } while (store.listKeys().stream().anyMatch(key -> key.contains("operation/"))
                 && System.nanoTime() - end < 0);
         assertThat(store.listKeys()).noneMatch(key -> key.contains("operation/"));
@@ -548,7 +550,7 @@ class HostEngineTest {
         library.block();
         CompletableFuture<Throwable> inside = inThread(() -> run(engine, OperationKind.ALL_REDUCE));
         library.awaitCalls(1);
-        inThread(() -> watchAfter(engine, Duration.ofSeconds(1)));
+        inThread(() -> watchAfter(engine, expires(Duration.ofSeconds(1))));
         asked.await();
         CompletableFuture<Throwable> aborting =
                 inThread(() -> engine.fail(new PeerLostException(FailureContext.NONE, "enough")));

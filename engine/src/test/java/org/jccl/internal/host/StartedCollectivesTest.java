@@ -2,6 +2,7 @@ package org.jccl.internal.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,7 +31,7 @@ class StartedCollectivesTest {
             new HostEngine(
                     library.communicator(),
                     FailureContext.ofGroup("g", 0),
-                    Duration.ofSeconds(60),
+                    enough(Duration.ofSeconds(60)),
                     new DesyncDetector(Optional.empty(), 0, 2),
                     TensorLocation.HOST);
     private final List<Work> works = new ArrayList<>();

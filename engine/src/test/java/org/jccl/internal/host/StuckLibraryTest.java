@@ -2,6 +2,7 @@ package org.jccl.internal.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import java.util.Optional;
@@ -28,7 +29,7 @@ import org.junit.jupiter.api.Test;
 class StuckLibraryTest {
 
     /** Also how long an aborted operation may stay inside. */
-    private static final Duration TIMEOUT = Duration.ofMillis(500);
+    private static final Duration TIMEOUT = expires(Duration.ofMillis(500));
 
     private final ScriptedCommunicator library = new ScriptedCommunicator();
     private final CountDownLatch isInside = new CountDownLatch(1);

@@ -2,6 +2,7 @@ package org.jccl.internal.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.List;
@@ -94,7 +95,7 @@ class TensorLocationTest {
         return new HostEngine(
                 communicator.communicator(),
                 FailureContext.ofGroup("g", 0),
-                Duration.ofSeconds(60),
+                enough(Duration.ofSeconds(60)),
                 new DesyncDetector(Optional.empty(), 0, 2),
                 location);
     }

@@ -1,6 +1,8 @@
 package org.jccl.internal.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -108,7 +110,7 @@ class UnorderedThreadsTest {
                 new HostEngine(
                         library.communicator(),
                         GROUP,
-                        Duration.ofSeconds(60),
+                        enough(Duration.ofSeconds(60)),
                         new DesyncDetector(Optional.empty(), RANK, 2),
                         TensorLocation.HOST);
         library.block();
@@ -129,7 +131,7 @@ class UnorderedThreadsTest {
         for (Thread each : threads) {
             each.join();
         }
-        engine.close(Duration.ofMillis(50));
+        engine.close(expires(Duration.ofMillis(50)));
         assertThat(warning)
                 .contains("allReduce(float32 x 4, SUM)")
                 .containsPattern("thread 'session-[12]' issues it while another thread is inside")

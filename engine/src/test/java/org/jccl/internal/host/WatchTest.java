@@ -2,6 +2,8 @@ package org.jccl.internal.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -35,7 +37,7 @@ import org.junit.jupiter.api.Test;
 /** What a tick of the watchdog, or closing, must not omit, whatever else fails. */
 class WatchTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(60));
     private static final Device DEVICE = new Device("test", 0);
 
     private final ScriptedCommunicator library = new ScriptedCommunicator();
@@ -148,7 +150,7 @@ class WatchTest {
         Engine engine = hostEngine(0);
         Work work = submitBlocked(engine);
         store.close();
-        watchIn(engine, Duration.ofSeconds(1));
+        watchIn(engine, expires(Duration.ofSeconds(1)));
         assertThat(work.isCompleted()).isFalse();
         watchIn(engine, TIMEOUT.plusSeconds(1));
         assertThatThrownBy(work::synchronize)
@@ -164,7 +166,7 @@ class WatchTest {
         for (int i = 0; i < 6; i++) {
             works.add(receive(engine));
         }
-        Thread closer = new Thread(() -> engine.close(Duration.ofSeconds(2)));
+        Thread closer = new Thread(() -> engine.close(expires(Duration.ofSeconds(2))));
         closer.start();
         for (int request = 1; request <= works.size(); request++) {
             Thread.sleep(500); // Less than the polling each, more than it together.
@@ -197,7 +199,7 @@ class WatchTest {
         assertThatThrownBy(lost::requireUsable)
                 .isInstanceOf(GroupAbortedException.class)
                 .hasMessageContaining("off the bus");
-        watchIn(waiting, Duration.ofSeconds(1));
+        watchIn(waiting, expires(Duration.ofSeconds(1)));
         assertThatThrownBy(work::synchronize)
                 .hasMessageContaining("rank 0 reported: ")
                 .hasMessageContaining("off the bus");

@@ -1,6 +1,7 @@
 package org.jccl.internal.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -20,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(value = 1, unit = TimeUnit.MINUTES)
 final class FreeAfterTest {
 
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration PATIENCE = enough(Duration.ofSeconds(20));
 
     private final List<String> calls = new CopyOnWriteArrayList<>();
 

@@ -1,6 +1,8 @@
 package org.jccl.internal.observe;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.io.IOException;
 import java.lang.reflect.InvocationHandler;
@@ -201,7 +203,7 @@ class FlightRecorderTest {
     @Test
     void aFolderThatHangsDoesNotHoldUpAFailure() throws Exception {
         withAFolderThatHangs(
-                Duration.ofHours(1),
+                enough(Duration.ofHours(1)),
                 recorder -> {
                     recorder.groupFailed(failure());
                     running.begin(allReduce(0));
@@ -211,7 +213,7 @@ class FlightRecorderTest {
     @Test
     void aFolderThatHangsDelaysTheEndOfTheGroupForALimitedTime() throws Exception {
         withAFolderThatHangs(
-                Duration.ofMillis(100),
+                expires(Duration.ofMillis(100)),
                 recorder -> {
                     recorder.groupFailed(failure());
                     recorder.groupClosed();

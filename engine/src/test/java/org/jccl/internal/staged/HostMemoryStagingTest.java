@@ -2,6 +2,7 @@ package org.jccl.internal.staged;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -109,7 +110,7 @@ class HostMemoryStagingTest {
             new HostEngine(
                     new ScriptedCommunicator().communicator(),
                     GROUP,
-                    Duration.ofSeconds(60),
+                    enough(Duration.ofSeconds(60)),
                     new DesyncDetector(Optional.empty(), 0, 2),
                     TensorLocation.HOST);
 
@@ -199,7 +200,7 @@ class HostMemoryStagingTest {
         return new HostEngine(
                 scripted.communicator(),
                 GROUP,
-                Duration.ofSeconds(60),
+                enough(Duration.ofSeconds(60)),
                 new DesyncDetector(Optional.empty(), 0, 2),
                 location);
     }

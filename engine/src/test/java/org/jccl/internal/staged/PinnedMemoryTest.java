@@ -1,6 +1,7 @@
 package org.jccl.internal.staged;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -16,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class PinnedMemoryTest {
 
     private static final Device DEVICE = new Device("pinned", 0);
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration PATIENCE = enough(Duration.ofSeconds(20));
 
     /** Sizes by address. */
     private final Map<Long, Long> allocated = new ConcurrentHashMap<>();

@@ -2,6 +2,7 @@ package org.jccl.internal.torch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.List;
@@ -20,7 +21,7 @@ class TorchKeysTest {
 
     private static final FailureContext RANK = FailureContext.ofGroup("world", 0);
 
-    private final HashStore store = HashStore.create(Duration.ofSeconds(5));
+    private final HashStore store = HashStore.create(enough(Duration.ofSeconds(5)));
 
     private GroupKeys world() {
         return TorchKeys.of(Interop.TORCH, new PrefixStore("default_pg", store));

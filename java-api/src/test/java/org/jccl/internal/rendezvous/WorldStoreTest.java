@@ -2,6 +2,8 @@ package org.jccl.internal.rendezvous;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.io.IOException;
 import java.net.ConnectException;
@@ -25,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class WorldStoreTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(30));
     private static final byte[] SECRET = WorldStore.newSecret();
 
     private static WorldStore at(int port, String... addresses) {
@@ -90,7 +92,7 @@ class WorldStoreTest {
             port = gone.port();
         }
         WorldStore told = at(port, "127.0.0.3", "127.0.0.2");
-        assertThatThrownBy(() -> HostedStore.connectToAny(told, Duration.ofMillis(200)))
+        assertThatThrownBy(() -> HostedStore.connectToAny(told, expires(Duration.ofMillis(200))))
                 .isInstanceOf(StoreException.class)
                 .hasMessageContaining("[127.0.0.3, 127.0.0.2], port " + port);
     }

@@ -2,6 +2,7 @@ package org.jccl.conformance;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.expires;
 
 import java.lang.reflect.Method;
 import java.time.Duration;
@@ -55,7 +56,7 @@ class HarnessTest {
     @Test
     void aShortDeadlineIsForTheBodyAndNotForJoining() {
         AtomicInteger joins = new AtomicInteger();
-        Duration deadline = Duration.ofMillis(50);
+        Duration deadline = expires(Duration.ofMillis(50));
         ConformanceBackend busy =
                 (store, rank, size, timeout) -> {
                     if (joins.getAndIncrement() == 1) {
@@ -84,7 +85,7 @@ class HarnessTest {
                     }
                     return backend.join(store, rank, size, timeout);
                 };
-        assertThatThrownBy(() -> absent.ranks().run(2, Duration.ofSeconds(1), rank -> {}))
+        assertThatThrownBy(() -> absent.ranks().run(2, expires(Duration.ofSeconds(1)), rank -> {}))
                 .isInstanceOf(AssertionError.class)
                 .hasRootCauseMessage("too late");
     }

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.jccl.testing.Patience.enough;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -27,7 +28,7 @@ class ObjectCodecTest {
     private static final int RANKS = 3;
 
     /** Longer than a test may take, so that a rank that waits is a failure. */
-    private static final Duration TIMEOUT = Duration.ofSeconds(120);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(120));
 
     private record Person(String name, int age) {}
 

@@ -2,6 +2,7 @@ package org.jccl.torch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.Arrays;
@@ -18,7 +19,7 @@ import org.junit.jupiter.api.Test;
 /** What is refused before anything is sent: the world of one would hang or fail otherwise. */
 class TorchObjectsTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(30));
     private static final byte[] VALUE = {1, 2};
 
     private final ProcessGroup group =

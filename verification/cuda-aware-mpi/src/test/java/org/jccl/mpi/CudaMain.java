@@ -1,5 +1,7 @@
 package org.jccl.mpi;
 
+import static org.jccl.testing.Patience.enough;
+
 import java.time.Duration;
 import org.bytedeco.cuda.cudart.CUgraph_st;
 import org.bytedeco.cuda.cudart.CUstream_st;
@@ -43,7 +45,10 @@ final class CudaMain {
     }
 
     private static ProcessGroup join(String backends) {
-        return ProcessGroup.builder().backend(backends).timeout(Duration.ofSeconds(60)).build();
+        return ProcessGroup.builder()
+                .backend(backends)
+                .timeout(enough(Duration.ofSeconds(60)))
+                .build();
     }
 
     private static Device deviceOf(ProcessGroup group) {

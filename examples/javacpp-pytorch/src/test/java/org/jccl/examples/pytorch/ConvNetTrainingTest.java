@@ -1,6 +1,7 @@
 package org.jccl.examples.pytorch;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.List;
@@ -22,7 +23,7 @@ class ConvNetTrainingTest {
                                 lines.add(line);
                             }
                         })
-                .timeout(Duration.ofSeconds(100))
+                .timeout(enough(Duration.ofSeconds(100)))
                 .build()
                 .run();
         assertThat(lines)

@@ -1,6 +1,7 @@
 package org.jccl.examples.pytorch;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -50,7 +51,7 @@ class GptTrainingTest {
                                 lines.add(line);
                             }
                         })
-                .timeout(Duration.ofSeconds(150))
+                .timeout(enough(Duration.ofSeconds(150)))
                 .build()
                 .run();
         return lines;

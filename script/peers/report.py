@@ -44,14 +44,8 @@ SHORT |= {"floor-poll": "floor", "java-openmpi": "bindings"}
 OVER_TCP = ["floor-poll", "jccl-gloo", "torch", "presets"]
 OVER_ALL = [*OVER_TCP, "c-openmpi", "jccl-openmpi", "c-mpich", "jccl-mpich"]
 # File, operation, ranks, peers.
-PICTURES = [
-    ("all_reduce.svg", "all_reduce", 2, OVER_TCP),
-    ("all_reduce-4.svg", "all_reduce", 4, OVER_TCP),
-    ("sendrecv.svg", "sendrecv", 2, OVER_ALL),
-    ("all_reduce-mpi.svg", "all_reduce", 2, OVER_ALL),
-]
+PICTURES = [("all_reduce.svg", "all_reduce", 2, OVER_TCP)]
 SIZES_OF_DOCUMENT = [1 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20]  # beside the smallest
-BEGIN, END = "<!-- written by script/bench/peers -->", "<!-- end of what script/bench/peers wrote -->"
 BUSY = 0.05  # of the processors, from which on others' work is called load
 
 
@@ -224,7 +218,7 @@ def text(results, sizes=None, level=""):
 
 
 def bus_factor(operation, ranks):
-    """As docs/benchmarks.md has it."""
+    """As docs/performance.md has it."""
     others = (ranks - 1) / ranks
     return {"all_reduce": 2 * others, "broadcast": 1, "reduce": 1, "sendrecv": 2}.get(operation, others)
 
@@ -254,15 +248,11 @@ def draw(results, root, file, operation, ranks, peers):
 
 
 def write(results, root):
-    """Writes the pictures, and what is between the marks in docs/performance-tables.md."""
-    page = root / "docs" / "performance-tables.md"
-    before, _, rest = page.read_text().partition(BEGIN)
-    old, mark, after = rest.partition(END)
-    if not mark:
-        raise SystemExit(f"{page} has no place for results, between {BEGIN} and {END}")
-    parts = [text(results, SIZES_OF_DOCUMENT, "###")]
-    drawn = []
+    """Writes the picture of the README, and the tables to target/peers.md."""
+    parts = ["# Against PyTorch and MPI", text(results, SIZES_OF_DOCUMENT, "##")]
     for file, operation, ranks, peers in PICTURES:
-        if draw(results, root, root / "docs" / "images" / file, operation, ranks, peers):
-            drawn.append(f"![{operation} of {ranks} ranks: latency and bus bandwidth against size](images/{file})")
-    page.write_text("\n\n".join([before + BEGIN, *drawn, *parts, END]) + after)
+        draw(results, root, root / "docs" / "images" / file, operation, ranks, peers)
+    page = root / "target" / "peers.md"
+    page.parent.mkdir(exist_ok=True)
+    page.write_text("\n\n".join(parts) + "\n")
+    return page

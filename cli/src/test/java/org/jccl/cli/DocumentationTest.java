@@ -120,6 +120,18 @@ final class DocumentationTest {
                 .allSatisfy(page -> assertThat(readme).contains("(docs/" + page));
     }
 
+    /** Otherwise a reader of the site finds it by search only. */
+    @Test
+    void everyPageIsInTheNavigationOfTheSite() throws IOException {
+        String navigation = Files.readString(TREE.resolve("docs/mkdocs.yml"));
+        assertThat(pages())
+                .extracting(page -> TREE.relativize(page).toString())
+                .allSatisfy(
+                        page ->
+                                assertThat(navigation.lines())
+                                        .anyMatch(line -> line.endsWith(" " + page)));
+    }
+
     /** The only block of a language in the page for new users. {@code script/test-release} too. */
     private static String block(String language) throws IOException {
         String page = Files.readString(TREE.resolve("docs/getting-started.md"));
@@ -195,7 +207,7 @@ final class DocumentationTest {
     /** Those that users meet most, as the main code has them. */
     @Test
     void messagesCanBeLookedUp() throws IOException {
-        String page = Files.readString(TREE.resolve("docs/troubleshooting.md"));
+        String page = Files.readString(TREE.resolve("docs/errors.md"));
         String code = mainCode("java-api") + mainCode("engine");
         for (String message :
                 List.of(
@@ -222,7 +234,7 @@ final class DocumentationTest {
                         "Too many open files",
                         "which cannot be a path")) {
             assertThat(code).as("main code").contains(message);
-            assertThat(page).as("docs/troubleshooting.md").contains(message);
+            assertThat(page).as("docs/errors.md").contains(message);
         }
     }
 

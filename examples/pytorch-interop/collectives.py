@@ -238,6 +238,15 @@ def objects(rank, world):
         one = [None]
         dist.scatter_object_list(one, mine[:world] if rank == root else None, root)
         assert one == [mine[rank]], one
+    received = [None]
+    if rank == 0:
+        dist.send_object_list([mine[1]], 1)
+        dist.recv_object_list(received, 1)
+        assert received == [mine[2]], received
+    elif rank == 1:
+        dist.recv_object_list(received, 0)
+        assert received == [mine[1]], received
+        dist.send_object_list([mine[2]], 0)
 
 
 # With the tensors of any device; those of the host know more.

@@ -15,7 +15,6 @@ module org.jccl.api {
     exports org.jccl.bootstrap;
     exports org.jccl.spi;
     exports org.jccl.store;
-    exports org.jccl.torch;
     exports org.jccl.internal.checks to
             org.jccl.engine,
             org.jccl.launch,

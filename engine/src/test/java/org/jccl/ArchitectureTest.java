@@ -51,7 +51,6 @@ class ArchitectureTest {
                     List.of("org.jccl"),
                     List.of("org.jccl.spi"),
                     List.of("org.jccl.store", "org.jccl.internal.checks", "org.jccl.internal.json"),
-                    List.of("org.jccl.torch"),
                     List.of("org.jccl.internal.rendezvous"),
                     List.of("org.jccl.bootstrap"),
                     List.of(

@@ -37,18 +37,15 @@ public interface SyncCollectives {
     void allReduce(Tensor tensor, ReduceOp op);
 
     /**
-     * Reduces the elements of an array in place. Copies them to host memory and back, and allocates
-     * that memory: for small vectors. Larger ones should be in a {@link Tensor}.
+     * Reduces the elements of an array in place. Copies the array once to memory that this method
+     * allocates, and back: host memory if a backend of the group takes it, otherwise memory of the
+     * group's device. Larger vectors should be in a {@link Tensor}. Returns when the result is in
+     * the array.
      *
      * @param values input and output, float32; the same length on all ranks
      * @param op how to combine the elements
      */
-    default void allReduce(float[] values, ReduceOp op) {
-        try (Tensor copy = Tensor.copyOf(values)) {
-            allReduce(copy, op);
-            copy.copyTo(values);
-        }
-    }
+    void allReduce(float[] values, ReduceOp op);
 
     /**
      * Reduces the elements of an array in place, as {@link #allReduce(float[], ReduceOp)} does.
@@ -56,12 +53,7 @@ public interface SyncCollectives {
      * @param values input and output, float64; the same length on all ranks
      * @param op how to combine the elements
      */
-    default void allReduce(double[] values, ReduceOp op) {
-        try (Tensor copy = Tensor.copyOf(values)) {
-            allReduce(copy, op);
-            copy.copyTo(values);
-        }
-    }
+    void allReduce(double[] values, ReduceOp op);
 
     /**
      * Reduces the elements of an array in place, as {@link #allReduce(float[], ReduceOp)} does.
@@ -69,26 +61,92 @@ public interface SyncCollectives {
      * @param values input and output, int64; the same length on all ranks
      * @param op how to combine the elements
      */
-    default void allReduce(long[] values, ReduceOp op) {
-        try (Tensor copy = Tensor.copyOf(values)) {
-            allReduce(copy, op);
-            copy.copyTo(values);
-        }
-    }
+    void allReduce(long[] values, ReduceOp op);
 
     /**
-     * Copies the bytes of the root to all ranks, through a copy as in {@link #allReduce(float[],
-     * ReduceOp)}.
+     * Reduces the elements of an array in place, as {@link #allReduce(float[], ReduceOp)} does.
      *
-     * @param values input on the root, output elsewhere; the same length on all ranks
+     * @param values input and output, int32; the same length on all ranks
+     * @param op how to combine the elements
+     */
+    void allReduce(int[] values, ReduceOp op);
+
+    /**
+     * Copies the elements of the root's array to all ranks, through a copy as in {@link
+     * #allReduce(float[], ReduceOp)}.
+     *
+     * @param values input on the root, output elsewhere, float32; the same length on all ranks
      * @param root the rank that sends
      */
-    default void broadcast(byte[] values, int root) {
-        try (Tensor copy = Tensor.copyOf(values)) {
-            broadcast(copy, root);
-            copy.copyTo(values);
-        }
-    }
+    void broadcast(float[] values, int root);
+
+    /**
+     * Copies the elements of the root's array to all ranks, through a copy as in {@link
+     * #allReduce(float[], ReduceOp)}.
+     *
+     * @param values input on the root, output elsewhere, float64; the same length on all ranks
+     * @param root the rank that sends
+     */
+    void broadcast(double[] values, int root);
+
+    /**
+     * Copies the elements of the root's array to all ranks, through a copy as in {@link
+     * #allReduce(float[], ReduceOp)}.
+     *
+     * @param values input on the root, output elsewhere, int64; the same length on all ranks
+     * @param root the rank that sends
+     */
+    void broadcast(long[] values, int root);
+
+    /**
+     * Copies the elements of the root's array to all ranks, through a copy as in {@link
+     * #allReduce(float[], ReduceOp)}.
+     *
+     * @param values input on the root, output elsewhere, int32; the same length on all ranks
+     * @param root the rank that sends
+     */
+    void broadcast(int[] values, int root);
+
+    /**
+     * Copies the elements of the root's array to all ranks, through a copy as in {@link
+     * #allReduce(float[], ReduceOp)}.
+     *
+     * @param values input on the root, output elsewhere, int8; the same length on all ranks
+     * @param root the rank that sends
+     */
+    void broadcast(byte[] values, int root);
+
+    /**
+     * Gathers the arrays of all ranks, through a copy as in {@link #allReduce(float[], ReduceOp)}.
+     *
+     * @param values the elements of this rank, float32; the same length on all ranks
+     * @return the elements of all ranks in the order of ranks: size of the group times the length
+     */
+    float[] allGather(float[] values);
+
+    /**
+     * Gathers the arrays of all ranks, through a copy as in {@link #allReduce(float[], ReduceOp)}.
+     *
+     * @param values the elements of this rank, float64; the same length on all ranks
+     * @return the elements of all ranks in the order of ranks: size of the group times the length
+     */
+    double[] allGather(double[] values);
+
+    /**
+     * Gathers the arrays of all ranks, through a copy as in {@link #allReduce(float[], ReduceOp)}.
+     *
+     * @param values the elements of this rank, int64; the same length on all ranks
+     * @return the elements of all ranks in the order of ranks: size of the group times the length
+     */
+    long[] allGather(long[] values);
+
+    /**
+     * Gathers the arrays of all ranks, through a copy as in {@link #allReduce(float[], ReduceOp)}.
+     *
+     * @param values the elements of this rank, int32; the same length on all ranks
+     * @return the elements of all ranks in the order of ranks: size of the group times the length
+     */
+    int[] allGather(int[] values);
 
     /**
      * Reduces to the root, in place there. The tensors of other ranks are not changed.

@@ -19,6 +19,7 @@ import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.JcclException;
 import org.jccl.MismatchException;
+import org.jccl.ObjectCollectives;
 import org.jccl.PeerLostException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
@@ -27,7 +28,6 @@ import org.jccl.UsageException;
 import org.jccl.Work;
 import org.jccl.testing.Torch;
 import org.jccl.testing.TorchPython;
-import org.jccl.torch.TorchObjects;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -257,7 +257,7 @@ class TorchFailureTest {
 
     @Test
     void objectsThatAreNotBytesAreNotRead() throws Exception {
-        Call gather = (group, count) -> TorchObjects.allGather(group, new byte[count]);
+        Call gather = (group, count) -> ObjectCollectives.allGather(group, new byte[count]);
         assertThat(failure(0, "text", 9, gather, 9))
                 .isInstanceOf(UsageException.class)
                 .hasMessageContaining("not bytes");

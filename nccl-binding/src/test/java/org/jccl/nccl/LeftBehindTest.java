@@ -1,7 +1,7 @@
 package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import java.util.Map;
@@ -82,7 +82,7 @@ final class LeftBehindTest {
         private SlowSplit() {}
 
         public static void main(String[] arguments) {
-            World.run(2, enough(Duration.ofSeconds(6)), NcclOptions.defaults(), SlowSplit::run);
+            World.run(2, expires(Duration.ofSeconds(6)), NcclOptions.defaults(), SlowSplit::run);
             System.out.println("the ranks are through");
         }
 

@@ -15,6 +15,7 @@ import org.jccl.internal.checks.Lists;
 import org.jccl.internal.engine.Engine;
 import org.jccl.internal.engine.Timeouts;
 import org.jccl.internal.group.Group;
+import org.jccl.internal.memory.Leaks;
 
 /** A process group over a {@link Group}: checks arguments, and issues operations on its engines. */
 public final class DefaultProcessGroup implements ProcessGroup {
@@ -28,6 +29,7 @@ public final class DefaultProcessGroup implements ProcessGroup {
         this.group = group;
         this.arguments = new Arguments(group);
         this.sync = new DefaultSyncCollectives(group, arguments, 0);
+        Leaks.GROUPS.watch(this, group::isClosed, toString());
     }
 
     @Override

@@ -411,6 +411,13 @@ public final class Group {
         engines.forEach(engine -> engine.abort(cause));
     }
 
+    /** Whether {@link #close} was called. */
+    public boolean isClosed() {
+        synchronized (groupsMade) {
+            return closed;
+        }
+    }
+
     /** Closes the engines, then what belongs to the group. Idempotent. */
     public void close() {
         synchronized (groupsMade) {

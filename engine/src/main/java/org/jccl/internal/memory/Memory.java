@@ -2,14 +2,12 @@ package org.jccl.internal.memory;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.lang.ref.Cleaner;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -34,37 +32,6 @@ public final class Memory {
 
     /** How many are closed and still have users. */
     private static final AtomicInteger AWAITED = new AtomicInteger();
-
-    /** Tells of the first leaks one by one: a program that leaks does so at each step. */
-    static final class Leaks {
-
-        private static final Cleaner CLEANER = Cleaner.create();
-        private static final System.Logger LOGGER = System.getLogger("org.jccl.Tensor");
-        private static final int NAMED = 10;
-        private static final AtomicLong FOUND = new AtomicLong();
-
-        private Leaks() {}
-
-        static void report(String description) {
-            long number = FOUND.incrementAndGet();
-            if (isReported(number)) {
-                LOGGER.log(
-                        System.Logger.Level.WARNING,
-                        "{0} was never closed: its memory is lost ({1} so far). Close tensors that"
-                                + " were allocated.",
-                        description,
-                        number);
-            }
-        }
-
-        static boolean isReported(long number) {
-            long step = NAMED;
-            while (step <= number / 10) {
-                step *= 10;
-            }
-            return number <= NAMED || number == step;
-        }
-    }
 
     /** Number of users, with {@link #CLOSED} added once closed. */
     @SuppressWarnings("unused")
@@ -105,9 +72,9 @@ public final class Memory {
     }
 
     /**
-     * Memory to be freed on close. When it becomes unreachable unclosed, that is logged (of many,
-     * the first ten and then the hundredth, the thousandth, ...) and it stays allocated: freeing
-     * from the garbage collector could pull it from under a native library.
+     * Memory to be freed on close. When it becomes unreachable unclosed, that is logged and it
+     * stays allocated: freeing from the garbage collector could pull it from under a native
+     * library.
      *
      * @param release frees it
      * @param description what it is, for the log
@@ -123,13 +90,7 @@ public final class Memory {
                             freed.set(true);
                             release.run();
                         });
-        Leaks.CLEANER.register(
-                memory,
-                () -> {
-                    if (!freed.get()) {
-                        Leaks.report(description);
-                    }
-                });
+        Leaks.TENSORS.watch(memory, freed::get, description);
         return memory;
     }
 

@@ -109,7 +109,7 @@ class MemoryTest {
 
     @Test
     void ofManyLeaksFewAreReported() {
-        assertThat(LongStream.rangeClosed(1, 20_000).filter(Memory.Leaks::isReported))
+        assertThat(LongStream.rangeClosed(1, 20_000).filter(Leaks::isReported))
                 .containsExactly(1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L, 10L, 100L, 1000L, 10_000L);
     }
 

@@ -1,10 +1,14 @@
 package org.jccl.conformance;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.jccl.DataType;
+import org.jccl.ReduceOp;
+import org.jccl.SyncCollectives;
 import org.jccl.Tensor;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -64,6 +68,60 @@ abstract class GatherCases extends Cases {
                                                 what("broadcast", form, type, count, root));
                                     }
                                 }));
+    }
+
+    /** Also where the group takes no tensors of the host. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void arraysAreCopiedToTensorsAndBack(int size) {
+        onRanks(
+                size,
+                rank -> {
+                    int me = rank.rank();
+                    int last = size - 1;
+                    SyncCollectives sync = rank.group().sync();
+                    float[] floats = {me, 0.5f};
+                    sync.allReduce(floats, ReduceOp.SUM);
+                    assertThat(floats).containsExactly(size * last / 2f, size / 2f);
+                    int[] ints = {me, 1};
+                    sync.allReduce(ints, ReduceOp.SUM);
+                    assertThat(ints).containsExactly(size * last / 2, size);
+                    if (backend().reduces(ReduceOp.MAX, DataType.FLOAT64)) {
+                        double[] doubles = {me};
+                        sync.allReduce(doubles, ReduceOp.MAX);
+                        assertThat(doubles).containsExactly(last);
+                    }
+                    if (backend().reduces(ReduceOp.MAX, DataType.INT64)) {
+                        long[] longs = {me};
+                        sync.allReduce(longs, ReduceOp.MAX);
+                        assertThat(longs).containsExactly(last);
+                    }
+                    float[] sent = {me};
+                    sync.broadcast(sent, last);
+                    assertThat(sent).containsExactly(last);
+                    double[] sentDoubles = {me};
+                    sync.broadcast(sentDoubles, last);
+                    assertThat(sentDoubles).containsExactly(last);
+                    long[] sentLongs = {me};
+                    sync.broadcast(sentLongs, last);
+                    assertThat(sentLongs).containsExactly(last);
+                    int[] sentInts = {me};
+                    sync.broadcast(sentInts, last);
+                    assertThat(sentInts).containsExactly(last);
+                    byte[] sentBytes = {(byte) me};
+                    sync.broadcast(sentBytes, last);
+                    assertThat(sentBytes).containsExactly(last);
+                    int[] ranks = IntStream.range(0, size).toArray();
+                    assertThat(sync.allGather(new int[] {me})).containsExactly(ranks);
+                    assertThat(sync.allGather(new long[] {me}))
+                            .containsExactly(Arrays.stream(ranks).asLongStream().toArray());
+                    assertThat(sync.allGather(new double[] {me}))
+                            .containsExactly(Arrays.stream(ranks).asDoubleStream().toArray());
+                    float[] all = sync.allGather(new float[] {me, -me});
+                    assertThat(all).hasSize(2 * size);
+                    assertThat(all[2 * last + 1]).isEqualTo(-last);
+                    assertThat(sync.allGather(new float[0])).isEmpty();
+                });
     }
 
     @ParameterizedTest

@@ -15,11 +15,11 @@ import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 import org.jccl.DataType;
 import org.jccl.Device;
+import org.jccl.ObjectCollectives;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.Work;
-import org.jccl.torch.TorchObjects;
 
 /** What {@code examples/pytorch-interop/collectives.py} does, as the Java ranks call it. */
 public final class TorchCollectives {
@@ -444,15 +444,22 @@ public final class TorchCollectives {
                         "x".repeat(70_000).getBytes(StandardCharsets.UTF_8),
                         new byte[] {'\n', (byte) 0x80, '.'});
         List<byte[]> ofRanks = mine.subList(0, world);
-        same(TorchObjects.allGather(group, mine.get(rank)), ofRanks);
+        same(ObjectCollectives.allGather(group, mine.get(rank)), ofRanks);
         for (int root = 0; root < world; root++) {
             List<byte[]> none = Collections.nCopies(mine.size(), null);
-            same(TorchObjects.broadcast(group, rank == root ? mine : none, root), mine);
-            Optional<List<byte[]>> gathered = TorchObjects.gather(group, mine.get(rank), root);
+            same(ObjectCollectives.broadcast(group, rank == root ? mine : none, root), mine);
+            Optional<List<byte[]>> gathered = ObjectCollectives.gather(group, mine.get(rank), root);
             assertThat(gathered.isPresent()).isEqualTo(rank == root);
             gathered.ifPresent(values -> same(values, ofRanks));
-            byte[] one = TorchObjects.scatter(group, rank == root ? ofRanks : null, root);
+            byte[] one = ObjectCollectives.scatter(group, rank == root ? ofRanks : null, root);
             assertThat(one).isEqualTo(mine.get(rank));
+        }
+        if (rank == 0) {
+            ObjectCollectives.sendObject(group, mine.get(1), 1);
+            assertThat(ObjectCollectives.recvObject(group, 1)).isEqualTo(mine.get(2));
+        } else if (rank == 1) {
+            assertThat(ObjectCollectives.recvObject(group, 0)).isEqualTo(mine.get(1));
+            ObjectCollectives.sendObject(group, mine.get(2), 0);
         }
     }
 

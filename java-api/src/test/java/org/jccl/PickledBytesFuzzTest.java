@@ -1,9 +1,8 @@
-package org.jccl.torch;
+package org.jccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.code_intelligence.jazzer.junit.FuzzTest;
-import org.jccl.UsageException;
 
 /** Any bytes are a pickle of bytes or are refused. */
 class PickledBytesFuzzTest {

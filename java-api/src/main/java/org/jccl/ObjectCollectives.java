@@ -1,4 +1,4 @@
-package org.jccl.torch;
+package org.jccl;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -7,19 +7,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.LongStream;
-import org.jccl.DataType;
-import org.jccl.Device;
-import org.jccl.FailureContext;
-import org.jccl.JcclException;
-import org.jccl.ProcessGroup;
-import org.jccl.Tensor;
-import org.jccl.UsageException;
-import org.jccl.internal.checks.Require;
 
 /**
- * The object collectives of {@code torch.distributed}, for objects that are {@code bytes} in Python
- * and {@code byte[]} in Java, and for others with an {@link ObjectCodec} of the program. Sizes may
- * differ between ranks. The methods block, and use the backend of the group for host memory.
+ * The object collectives of {@code torch.distributed}: for {@code byte[]}, which are {@code bytes}
+ * in Python, and for other objects with an {@link ObjectCodec} of the program, for instance one for
+ * JSON. Sizes may differ between ranks. The methods block, and use the backend of the group for
+ * host memory.
  *
  * <p>As in Python, sizes are sent first, and objects are padded to the largest if the collective
  * needs equal parts. Only bytes are accepted: an object of another type is a {@link
@@ -29,7 +22,7 @@ import org.jccl.internal.checks.Require;
  * sends a number that no object has, and all Java ranks of the call throw a {@link UsageException}.
  * Python ranks wait for their timeout then.
  */
-public final class TorchObjects {
+public final class ObjectCollectives {
 
     /** In place of the size of an object that could not be encoded. */
     private static final long FAILED = -1;
@@ -50,13 +43,15 @@ public final class TorchObjects {
     /** The pickles of this rank's objects, or the reason why there are none. */
     private record Pickles(List<byte[]> all, UsageException failure) {
 
+        static final Pickles NONE = new Pickles(List.of(), null);
+
         static <T> Pickles of(ProcessGroup group, List<T> values, ObjectCodec<T> codec) {
-            Require.nonNull(codec, "codec");
+            nonNull(codec, "codec");
             try {
                 List<byte[]> all = new ArrayList<>();
                 for (T value : values) {
-                    byte[] bytes = codec.encode(Require.nonNull(value, "value"));
-                    all.add(PickledBytes.encode(Require.nonNull(bytes, "the encoded value")));
+                    byte[] bytes = codec.encode(nonNull(value, "value"));
+                    all.add(PickledBytes.encode(nonNull(bytes, "the encoded value")));
                 }
                 return new Pickles(all, null);
             } catch (UsageException e) {
@@ -74,7 +69,7 @@ public final class TorchObjects {
         }
     }
 
-    private TorchObjects() {}
+    private ObjectCollectives() {}
 
     /**
      * Corresponds to {@code all_gather_object}.
@@ -103,7 +98,7 @@ public final class TorchObjects {
      * @throws JcclException under the conditions of the collectives of the group
      */
     public static <T> List<T> allGather(ProcessGroup group, T value, ObjectCodec<T> codec) {
-        Require.nonNull(group, "group");
+        nonNull(group, "group");
         Pickles mine = Pickles.of(group, Collections.singletonList(value), codec);
         long[] sizes = sizes(group, mine);
         int largest = largest(group, sizes);
@@ -144,7 +139,7 @@ public final class TorchObjects {
      */
     public static <T> Optional<List<T>> gather(
             ProcessGroup group, T value, int root, ObjectCodec<T> codec) {
-        checkRoot(group, root);
+        checkRank(group, "root", root);
         Pickles mine = Pickles.of(group, Collections.singletonList(value), codec);
         long[] sizes = sizes(group, mine);
         int largest = largest(group, sizes);
@@ -190,7 +185,7 @@ public final class TorchObjects {
      */
     public static <T> List<T> broadcast(
             ProcessGroup group, List<T> values, int root, ObjectCodec<T> codec) {
-        checkRoot(group, root);
+        checkRank(group, "root", root);
         List<T> given = copy(group, values);
         boolean sends = group.rank() == root;
         Pickles mine = Pickles.of(group, sends ? given : List.of(), codec);
@@ -210,6 +205,122 @@ public final class TorchObjects {
                     received.add(decode(group, pickle, codec));
                 });
         return received;
+    }
+
+    /**
+     * {@link #broadcast(ProcessGroup, List, int)} of one value.
+     *
+     * @param group the ranks
+     * @param value on the root the value to send, elsewhere ignored; may be null there
+     * @param root the rank that sends
+     * @return the value of the root
+     * @throws UsageException as {@link #broadcast(ProcessGroup, List, int)}
+     * @throws JcclException under the conditions of the collectives of the group
+     */
+    public static byte[] broadcastObject(ProcessGroup group, byte[] value, int root) {
+        return broadcastObject(group, value, root, BYTES);
+    }
+
+    /**
+     * {@link #broadcastObject(ProcessGroup, byte[], int)} with a codec.
+     *
+     * @param <T> the type of the object
+     * @param group the ranks
+     * @param value on the root the value to send, elsewhere ignored; may be null there
+     * @param root the rank that sends
+     * @param codec encodes on the root, and decodes
+     * @return the value of the root
+     * @throws UsageException as {@link #broadcast(ProcessGroup, List, int, ObjectCodec)}
+     * @throws JcclException under the conditions of the collectives of the group
+     */
+    public static <T> T broadcastObject(
+            ProcessGroup group, T value, int root, ObjectCodec<T> codec) {
+        return broadcast(group, Collections.singletonList(value), root, codec).get(0);
+    }
+
+    /**
+     * Sends an object to one rank. Corresponds to {@code send_object_list} with one object.
+     *
+     * @param group the ranks
+     * @param value the value
+     * @param peer the rank that calls {@link #recvObject(ProcessGroup, int)}, not this one
+     * @throws UsageException if an argument is null, the peer is not another rank, or the object is
+     *     too large for Java arrays
+     * @throws JcclException under the conditions of {@link SyncCollectives#send(Tensor, int)}
+     */
+    public static void sendObject(ProcessGroup group, byte[] value, int peer) {
+        sendObject(group, value, peer, BYTES);
+    }
+
+    /**
+     * {@link #sendObject(ProcessGroup, byte[], int)} with a codec.
+     *
+     * @param <T> the type of the object
+     * @param group the ranks
+     * @param value the value
+     * @param peer the rank that receives, not this one
+     * @param codec encodes
+     * @throws UsageException as {@link #sendObject(ProcessGroup, byte[], int)}, or if the value
+     *     cannot be encoded; the receiver gets an exception too, unless it is a Python rank
+     * @throws JcclException under the conditions of {@link SyncCollectives#send(Tensor, int)}
+     */
+    public static <T> void sendObject(ProcessGroup group, T value, int peer, ObjectCodec<T> codec) {
+        checkRank(group, "peer", peer);
+        Pickles mine = Pickles.of(group, Collections.singletonList(value), codec);
+        try (Tensor size = Tensor.copyOf(mine.sizes(1))) {
+            group.sync().send(size, peer);
+        }
+        if (mine.failure != null) {
+            throw mine.failure;
+        }
+        try (Tensor pickle = Tensor.copyOf(mine.all.get(0))) {
+            group.sync().send(pickle, peer);
+        }
+    }
+
+    /**
+     * Receives an object of one rank. Corresponds to {@code recv_object_list} with one object.
+     *
+     * @param group the ranks
+     * @param peer the rank that calls {@link #sendObject(ProcessGroup, byte[], int)}, not this one
+     * @return the value
+     * @throws UsageException if the group is null, the peer is not another rank, or it could not
+     *     encode its object or sent something other than bytes
+     * @throws JcclException under the conditions of {@link SyncCollectives#recv(Tensor, int)}
+     */
+    public static byte[] recvObject(ProcessGroup group, int peer) {
+        return recvObject(group, peer, BYTES);
+    }
+
+    /**
+     * {@link #recvObject(ProcessGroup, int)} with a codec.
+     *
+     * @param <T> the type of the object
+     * @param group the ranks
+     * @param peer the rank that sends, not this one
+     * @param codec decodes
+     * @return the value
+     * @throws UsageException as {@link #recvObject(ProcessGroup, int)}, or if the codec is null or
+     *     cannot decode the object
+     * @throws JcclException under the conditions of {@link SyncCollectives#recv(Tensor, int)}
+     */
+    public static <T> T recvObject(ProcessGroup group, int peer, ObjectCodec<T> codec) {
+        checkRank(group, "peer", peer);
+        nonNull(codec, "codec");
+        long[] size = new long[1];
+        try (Tensor received = Tensor.copyOf(size)) {
+            group.sync().recv(received, peer);
+            received.copyTo(size);
+        }
+        if (size[0] == FAILED) {
+            throw failed(group, Pickles.NONE, peer);
+        }
+        byte[] pickle = new byte[largest(group, size)];
+        try (Tensor received = Tensor.copyOf(pickle)) {
+            group.sync().recv(received, peer);
+            received.copyTo(pickle);
+        }
+        return decode(group, pickle, codec);
     }
 
     /** Gives the root's sizes to all ranks. */
@@ -253,7 +364,7 @@ public final class TorchObjects {
      */
     public static <T> T scatter(
             ProcessGroup group, List<T> values, int root, ObjectCodec<T> codec) {
-        checkRoot(group, root);
+        checkRank(group, "root", root);
         boolean sends = group.rank() == root;
         List<T> given = sends ? copy(group, values) : List.of();
         if (sends && given.size() != group.size()) {
@@ -292,13 +403,20 @@ public final class TorchObjects {
         }
     }
 
-    private static void checkRoot(ProcessGroup group, int root) {
-        Require.nonNull(group, "group");
-        if (root < 0 || root >= group.size()) {
+    private static <T> T nonNull(T value, String name) {
+        if (value == null) {
+            throw new UsageException(FailureContext.NONE, name + " is null");
+        }
+        return value;
+    }
+
+    private static void checkRank(ProcessGroup group, String name, int rank) {
+        nonNull(group, "group");
+        if (rank < 0 || rank >= group.size()) {
             throw usage(
                     group,
-                    "root must be a rank of this group, 0 to %s, got %s"
-                            .formatted(group.size() - 1, root),
+                    "%s must be a rank of this group, 0 to %s, got %s"
+                            .formatted(name, group.size() - 1, rank),
                     null);
         }
     }
@@ -306,7 +424,7 @@ public final class TorchObjects {
     /** Copies the list of a caller, because another thread may change it meanwhile. */
     @SuppressWarnings("unchecked")
     private static <T> List<T> copy(ProcessGroup group, List<T> values) {
-        Require.nonNull(values, "values");
+        nonNull(values, "values");
         try {
             return (List<T>) Arrays.asList(values.toArray());
         } catch (RuntimeException e) {
@@ -317,7 +435,7 @@ public final class TorchObjects {
     private static <T> T decode(ProcessGroup group, byte[] pickle, ObjectCodec<T> codec) {
         byte[] bytes = PickledBytes.decode(pickle);
         try {
-            return Require.nonNull(codec.decode(bytes), "the decoded value");
+            return nonNull(codec.decode(bytes), "the decoded value");
         } catch (UsageException e) {
             throw e;
         } catch (Exception e) {

@@ -1,8 +1,9 @@
-package org.jccl.torch;
+package org.jccl;
 
 /**
- * Turns objects of a program into bytes and back, for {@link TorchObjects}. The program chooses the
- * format, for instance JSON. Java's serialization is unsuitable, because its data can run code.
+ * Turns objects of a program into bytes and back, for {@link ObjectCollectives}. The program
+ * chooses the format, for instance JSON. Java's serialization is unsuitable, because its data can
+ * run code.
  *
  * @param <T> the type of the objects
  */

@@ -1,4 +1,4 @@
-package org.jccl.torch;
+package org.jccl;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -13,9 +13,6 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
-import org.jccl.ProcessGroup;
-import org.jccl.TestGroups;
-import org.jccl.UsageException;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.inmemory.InMemoryProvider;
 import org.junit.jupiter.api.Test;
@@ -81,7 +78,8 @@ class ObjectCodecTest {
 
     /** After a failure the next call works: ranks were at the same call. */
     private static void requireUsable(ProcessGroup group) {
-        assertThat(TorchObjects.allGather(group, person(group.rank()), CODEC)).isEqualTo(persons());
+        assertThat(ObjectCollectives.allGather(group, person(group.rank()), CODEC))
+                .isEqualTo(persons());
     }
 
     @Test
@@ -92,19 +90,61 @@ class ObjectCodecTest {
                     for (int root = 0; root < RANKS; root++) {
                         boolean isRoot = group.rank() == root;
                         Optional<List<Person>> gathered =
-                                TorchObjects.gather(group, person(group.rank()), root, CODEC);
+                                ObjectCollectives.gather(group, person(group.rank()), root, CODEC);
                         assertThat(gathered)
                                 .isEqualTo(isRoot ? Optional.of(persons()) : Optional.empty());
                         List<Person> none = Collections.nCopies(RANKS, null);
                         assertThat(
-                                        TorchObjects.broadcast(
+                                        ObjectCollectives.broadcast(
                                                 group, isRoot ? persons() : none, root, CODEC))
                                 .isEqualTo(persons());
                         assertThat(
-                                        TorchObjects.scatter(
+                                        ObjectCollectives.scatter(
                                                 group, isRoot ? persons() : null, root, CODEC))
                                 .isEqualTo(person(group.rank()));
                     }
+                });
+    }
+
+    @Test
+    void oneObjectIsSentToOneRankOrToAll() {
+        onRanks(
+                group -> {
+                    for (int root = 0; root < RANKS; root++) {
+                        Person mine = group.rank() == root ? person(root) : null;
+                        assertThat(ObjectCollectives.broadcastObject(group, mine, root, CODEC))
+                                .isEqualTo(person(root));
+                    }
+                    int next = (group.rank() + 1) % RANKS;
+                    int previous = (group.rank() + RANKS - 1) % RANKS;
+                    if (group.rank() == 0) {
+                        ObjectCollectives.sendObject(group, person(0), next, CODEC);
+                    }
+                    assertThat(ObjectCollectives.recvObject(group, previous, CODEC))
+                            .isEqualTo(person(previous));
+                    if (group.rank() != 0) {
+                        ObjectCollectives.sendObject(group, person(group.rank()), next, CODEC);
+                    }
+                    requireUsable(group);
+                });
+    }
+
+    @Test
+    void anObjectThatCannotBeEncodedIsAnExceptionOfItsReceiver() {
+        onRanks(
+                group -> {
+                    Person bad = new Person("", 1);
+                    Body call =
+                            group.rank() == 0
+                                    ? g -> ObjectCollectives.sendObject(g, bad, 1, CODEC)
+                                    : g -> ObjectCollectives.recvObject(g, 0, CODEC);
+                    if (group.rank() < 2) {
+                        assertThatThrownBy(() -> call.run(group))
+                                .isInstanceOf(UsageException.class)
+                                .hasMessageContaining(
+                                        group.rank() == 0 ? "no name" : "rank 0 is null or cannot");
+                    }
+                    requireUsable(group);
                 });
     }
 
@@ -114,10 +154,10 @@ class ObjectCodecTest {
         String words = fails ? own : "rank 1 is null or cannot be encoded";
         for (Body call :
                 List.<Body>of(
-                        g -> TorchObjects.allGather(g, fails ? bad : person(0), CODEC),
-                        g -> TorchObjects.gather(g, fails ? bad : person(0), 0, CODEC),
-                        g -> TorchObjects.broadcast(g, mine, 1, CODEC),
-                        g -> TorchObjects.scatter(g, mine, 1, CODEC))) {
+                        g -> ObjectCollectives.allGather(g, fails ? bad : person(0), CODEC),
+                        g -> ObjectCollectives.gather(g, fails ? bad : person(0), 0, CODEC),
+                        g -> ObjectCollectives.broadcast(g, mine, 1, CODEC),
+                        g -> ObjectCollectives.scatter(g, mine, 1, CODEC))) {
             assertThatThrownBy(() -> call.run(group))
                     .isInstanceOf(UsageException.class)
                     .hasMessageContaining(words);
@@ -137,14 +177,14 @@ class ObjectCodecTest {
                         assertThat(
                                         catchThrowable(
                                                 () ->
-                                                        TorchObjects.allGather(
+                                                        ObjectCollectives.allGather(
                                                                 group, new Person("", 1), CODEC)))
                                 .hasCauseInstanceOf(IOException.class);
                     } else {
                         assertThat(
                                         catchThrowable(
                                                 () ->
-                                                        TorchObjects.allGather(
+                                                        ObjectCollectives.allGather(
                                                                 group, person(1), CODEC)))
                                 .isInstanceOf(UsageException.class);
                     }
@@ -156,7 +196,7 @@ class ObjectCodecTest {
         onRanks(
                 group -> {
                     byte[] value = group.rank() == 0 ? new byte[1] : null;
-                    assertThatThrownBy(() -> TorchObjects.allGather(group, value))
+                    assertThatThrownBy(() -> ObjectCollectives.allGather(group, value))
                             .isInstanceOf(UsageException.class)
                             .hasMessageContaining(
                                     group.rank() == 0 ? "rank 1 is null" : "value is null");
@@ -171,7 +211,8 @@ class ObjectCodecTest {
                     for (String name : List.of("unreadable", "nobody")) {
                         List<Person> all = List.of(person(0), new Person(name, 1), person(2));
                         Throwable thrown =
-                                catchThrowable(() -> TorchObjects.scatter(group, all, 0, CODEC));
+                                catchThrowable(
+                                        () -> ObjectCollectives.scatter(group, all, 0, CODEC));
                         if (group.rank() != 1) {
                             assertThat(thrown).isNull();
                         } else if (name.equals("nobody")) {
@@ -195,10 +236,13 @@ class ObjectCodecTest {
                     List<Person> all = persons();
                     for (Body call :
                             List.<Body>of(
-                                    g -> TorchObjects.allGather(g, one, null),
-                                    g -> TorchObjects.gather(g, one, 0, null),
-                                    g -> TorchObjects.broadcast(g, all, 0, null),
-                                    g -> TorchObjects.scatter(g, all, 0, null))) {
+                                    g -> ObjectCollectives.allGather(g, one, null),
+                                    g -> ObjectCollectives.gather(g, one, 0, null),
+                                    g -> ObjectCollectives.broadcast(g, all, 0, null),
+                                    g -> ObjectCollectives.broadcastObject(g, one, 0, null),
+                                    g -> ObjectCollectives.sendObject(g, one, 0, null),
+                                    g -> ObjectCollectives.recvObject(g, 0, null),
+                                    g -> ObjectCollectives.scatter(g, all, 0, null))) {
                         assertThatThrownBy(() -> call.run(group))
                                 .isInstanceOf(UsageException.class)
                                 .hasMessageContaining("codec is null");

@@ -1,10 +1,8 @@
-package org.jccl.torch;
+package org.jccl;
 
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import org.jccl.FailureContext;
-import org.jccl.UsageException;
 
 /**
  * One {@code bytes} object in Python's pickle format. A pickle is a program. Only the instructions

@@ -81,12 +81,8 @@ final class FileLock implements AutoCloseable {
             if (answered && command.getInputStream().read() == '\n') {
                 return new FileLock(command, file);
             }
-        } catch (IOException e) {
-            command.destroy();
-            throw new StoreException(
-                    "The flock command for '%s' ended with %s. Check that the directory is writable"
-                            .formatted(file, ended(command) ? command.exitValue() : "no code"),
-                    e);
+        } catch (IOException gone) { // it ended before it could be written to
+            answered = true;
         }
         if (!answered || !ended(command)) {
             command.destroyForcibly();

@@ -396,7 +396,7 @@ class RendezvousTest {
                                             expires(Duration.ofSeconds(2)),
                                             Map.of()))
                     .isInstanceOf(BootstrapException.class)
-                    .hasMessageContaining("UnknownHostException")
+                    .hasMessageContaining("cannot be found")
                     .hasMessageContaining("no-such-host.invalid")
                     .hasMessageContaining("29500")
                     .hasMessageContaining("MASTER_ADDR");

@@ -2,7 +2,6 @@ package org.jccl.spi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.jccl.testing.Patience.enough;
 import static org.jccl.testing.Patience.expires;
 
 import java.lang.reflect.InvocationTargetException;
@@ -28,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 final class ArrivalsTest {
 
-    private static final Duration LONG = enough(Duration.ofSeconds(30));
+    private static final Duration LONG = expires(Duration.ofSeconds(30));
 
     private final Store store = HashStore.create(LONG);
     private final Arrivals arrivals = new Arrivals(store, 3, rank -> "here/" + rank);

@@ -1,7 +1,7 @@
 package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import java.util.Map;
@@ -31,7 +31,7 @@ final class FaultTest {
         public static void main(String[] arguments) {
             World.run(
                     2,
-                    enough(Duration.ofSeconds(12)),
+                    expires(Duration.ofSeconds(12)),
                     NcclOptions.defaults(),
                     (group, device) -> {
                         try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4)) {
@@ -51,7 +51,7 @@ final class FaultTest {
         public static void main(String[] arguments) {
             World.run(
                     2,
-                    enough(Duration.ofSeconds(12)),
+                    expires(Duration.ofSeconds(12)),
                     NcclOptions.defaults(),
                     (group, device) -> {
                         int peer = 1 - group.rank();

@@ -49,7 +49,7 @@ final class FaultTest {
         public static void main(String[] arguments) {
             World.run(
                     2,
-                    enough(Duration.ofSeconds(10)),
+                    expires(Duration.ofSeconds(10)),
                     ScclOptions.defaults(),
                     (group, device) -> {
                         // Not closed: the device may still use it.

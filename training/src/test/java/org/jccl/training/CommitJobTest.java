@@ -21,8 +21,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Jobs whose processes end at random moments and are replaced: each step is made on all ranks or on
- * none. {@code JCCL_TEST_COMMIT_STEPS} makes them longer, and prints what docs/reliability.md
- * says of them.
+ * none. {@code JCCL_TEST_COMMIT_STEPS} makes them longer, and prints what docs/reliability.md says
+ * of them.
  */
 @Timeout(7200)
 @Tag("all")

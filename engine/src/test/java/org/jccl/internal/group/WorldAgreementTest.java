@@ -188,7 +188,7 @@ class WorldAgreementTest {
         for (int rank = 0; rank < 2; rank++) {
             WorldAgreement late =
                     new WorldAgreement(
-                            store, rank, 3, false, enough(Duration.ofMinutes(10)), Duration.ZERO);
+                            store, rank, 3, false, expires(Duration.ofMinutes(10)), Duration.ZERO);
             assertThatThrownBy(late::enter)
                     .isInstanceOf(OperationTimeoutException.class)
                     .hasMessageContaining("of 3 did not join within 600 s")

@@ -3,6 +3,7 @@ package org.jccl.internal.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
@@ -40,7 +41,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Tag("all")
 class FrozenStoreTest {
 
-    private static final Duration TIMEOUT = enough(Duration.ofSeconds(2));
+    private static final Duration TIMEOUT = expires(Duration.ofSeconds(2));
 
     /** Much longer than anything here may take, and shorter than the store does not answer. */
     private static final long DEADLINE_SECONDS = 40;

@@ -3,7 +3,6 @@ package org.jccl.internal.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
-import static org.jccl.testing.Patience.enough;
 import static org.jccl.testing.Patience.expires;
 
 import java.lang.reflect.Proxy;
@@ -51,7 +50,7 @@ import org.junit.jupiter.api.Test;
 /** Order, threads, failures and the end of a host engine, over a scripted communicator. */
 class HostEngineTest {
 
-    private static final Duration TIMEOUT = enough(Duration.ofSeconds(60));
+    private static final Duration TIMEOUT = expires(Duration.ofSeconds(60));
     private static final Duration PATIENCE = expires(Duration.ofMillis(50));
 
     private final List<HostEngine> engines = new ArrayList<>();

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
 /** What a tick of the watchdog, or closing, must not omit, whatever else fails. */
 class WatchTest {
 
-    private static final Duration TIMEOUT = enough(Duration.ofSeconds(60));
+    private static final Duration TIMEOUT = expires(Duration.ofSeconds(60));
     private static final Device DEVICE = new Device("test", 0);
 
     private final ScriptedCommunicator library = new ScriptedCommunicator();
@@ -166,7 +166,7 @@ class WatchTest {
         for (int i = 0; i < 6; i++) {
             works.add(receive(engine));
         }
-        Thread closer = new Thread(() -> engine.close(expires(Duration.ofSeconds(2))));
+        Thread closer = new Thread(() -> engine.close(enough(Duration.ofSeconds(2))));
         closer.start();
         for (int request = 1; request <= works.size(); request++) {
             Thread.sleep(500); // Less than the polling each, more than it together.

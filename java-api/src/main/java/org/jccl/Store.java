@@ -236,6 +236,25 @@ public interface Store extends AutoCloseable {
      */
     Store duplicate(Duration timeout);
 
+    /**
+     * Returns the host that serves the store. Backends listen on the interface that leads there.
+     *
+     * @return its name or address; empty, as by default, if no host serves the store
+     */
+    default Optional<String> serverHost() {
+        return Optional.empty();
+    }
+
+    /**
+     * Returns whether nobody on the network can read what this process and the store exchange.
+     *
+     * @return false if there is a connection without encryption; true, as by default, for a store
+     *     that has no connection
+     */
+    default boolean isEncrypted() {
+        return true;
+    }
+
     /** Closes this client. The contents of the store stay. Idempotent. */
     @Override
     void close();

@@ -144,8 +144,7 @@ final class RunCommand implements Callable<Integer> {
             defaultValue = "${env:PET_RDZV_ENDPOINT}",
             description =
                     "Where the launchers' store is, on one of their hosts. With several, separated by"
-                            + " commas, the job outlives the launcher that serves it. With --replace,"
-                            + " those of the first nodes, three or more.")
+                            + " commas, the job outlives the launcher that serves it.")
     private List<String> endpoints;
 
     @Option(
@@ -395,10 +394,6 @@ final class RunCommand implements Callable<Integer> {
                             || colon > endpoint.lastIndexOf(']') && endpoint.startsWith("[");
             masterAddress = hasPort ? endpoint.substring(0, colon) : endpoint;
             masterPort = masterPort == null && hasPort ? port(endpoint, colon) : masterPort;
-        }
-        if (replace && endpoints != null && endpoints.size() > 1) {
-            builder.nodes(count, nodeRank).replicatedStore(endpoints.toArray(String[]::new));
-            return;
         }
         if (count > 1 && masterAddress == null) {
             throw new ParameterException(

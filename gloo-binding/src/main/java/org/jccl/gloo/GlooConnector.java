@@ -25,9 +25,6 @@ import org.jccl.spi.Arrivals;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Descriptors;
 import org.jccl.spi.NativeStatus;
-import org.jccl.store.PrefixStore;
-import org.jccl.store.ReplicatedStore;
-import org.jccl.store.TcpStore;
 
 /**
  * Forms the mesh of connections. Each rank listens, publishes its address in the store, reads the
@@ -108,7 +105,7 @@ final class GlooConnector {
         requireDescriptors();
         LocalAddress local =
                 LocalAddress.choose(
-                        config.options(GlooOptions.class), hostOf(store), System.getenv());
+                        config.options(GlooOptions.class), store.serverHost(), System.getenv());
         whenChosen.accept(local);
         config.tls().ifPresent(communicator::encrypt);
         List<Announcement> all =
@@ -142,16 +139,6 @@ final class GlooConnector {
 
     private Arrivals arrivals(Store store, IntFunction<String> key) {
         return new Arrivals(store, config.size(), key);
-    }
-
-    private static Optional<String> hostOf(Store store) {
-        Store root = PrefixStore.root(store);
-        if (root instanceof TcpStore served) {
-            return Optional.of(served.host());
-        }
-        return root instanceof ReplicatedStore served
-                ? Optional.of(served.host())
-                : Optional.empty();
     }
 
     /** Listens, announces the address, and waits for the other ranks' announcements. */

@@ -3,7 +3,6 @@ package org.jccl.bootstrap;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -27,8 +26,6 @@ import org.jccl.spi.Durations;
 import org.jccl.spi.PathSetting;
 import org.jccl.spi.WaitLog;
 import org.jccl.store.FileStore;
-import org.jccl.store.ReplicatedStore;
-import org.jccl.store.StoreServer;
 
 /**
  * The membership of this process in a job, and a store that all ranks can reach. It corresponds to
@@ -63,8 +60,7 @@ public final class Rendezvous implements AutoCloseable {
      * <ul>
      *   <li>{@code env://}: the variables of the launcher that started this process, see {@link
      *       ClusterEnvironment}. If {@code jccl-ranktable} is present, waits for a rank table that
-     *       {@code RANK_TABLE_FILE} names while it is {@code initializing}. If the launchers serve
-     *       a {@link ReplicatedStore}, they name its servers in {@code JCCL_STORE_SERVERS}
+     *       {@code RANK_TABLE_FILE} names while it is {@code initializing}
      *   <li>{@code tcp://host:port?rank=R&world_size=W}: a store on that port
      *   <li>{@code file:///path?rank=R&world_size=W}: a file that every rank can access; it must
      *       not exist before the job
@@ -142,41 +138,7 @@ public final class Rendezvous implements AutoCloseable {
             return overFile(member, method, timeout);
         }
         Optional<TlsCredentials> credentials = tls.or(() -> TlsCredentials.in(environment));
-        List<StoreServer> servers =
-                method.scheme().equals(ENVIRONMENT) ? servers(member, environment) : List.of();
-        return servers.isEmpty()
-                ? overTcp(member, runId(method, environment), credentials, timeout)
-                : overServers(member, servers, credentials, timeout);
-    }
-
-    /**
-     * Returns the servers of the launchers' replicated store. The variable may also be that of
-     * another job, from which this process was started; its first server is not the master then.
-     */
-    private static List<StoreServer> servers(Membership member, Map<String, String> environment) {
-        String text = environment.getOrDefault(RankVariables.STORE_SERVERS, "");
-        if (text.isEmpty() || !member.storeIsHosted()) {
-            return List.of();
-        }
-        List<StoreServer> all = StoreServer.parse(text);
-        StoreServer first = all.get(0);
-        boolean own =
-                member.masterAddress().equals(Optional.of(first.host()))
-                        && member.masterPort().equals(Optional.of(first.port()));
-        return own ? all : List.of();
-    }
-
-    private static Rendezvous overServers(
-            Membership member,
-            List<StoreServer> servers,
-            Optional<TlsCredentials> tls,
-            Duration timeout) {
-        Store store =
-                WaitLog.during(
-                        "rank " + member.rank(),
-                        () -> Optional.of("too few of the store's servers answer: " + servers),
-                        () -> ReplicatedStore.connect(servers, tls, timeout));
-        return new Rendezvous(member, store, store::close);
+        return overTcp(member, runId(method, environment), credentials, timeout);
     }
 
     /**

@@ -165,6 +165,16 @@ public final class PrefixStore implements Store {
     }
 
     @Override
+    public Optional<String> serverHost() {
+        return underlying.serverHost();
+    }
+
+    @Override
+    public boolean isEncrypted() {
+        return underlying.isEncrypted();
+    }
+
+    @Override
     public Duration timeout() {
         return underlying.timeout();
     }

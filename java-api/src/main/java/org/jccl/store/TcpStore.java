@@ -158,11 +158,17 @@ public final class TcpStore implements Store {
         return address.port();
     }
 
+    @Override
+    public Optional<String> serverHost() {
+        return Optional.of(host());
+    }
+
     /**
      * Returns whether the connections to the server use TLS.
      *
      * @return whether the store was connected with credentials
      */
+    @Override
     public boolean isEncrypted() {
         return address.tls() != null;
     }

@@ -5,8 +5,6 @@
  *   <li>{@link org.jccl.store.TcpStoreServer} and {@link org.jccl.store.TcpStore}: server and
  *       client of the wire protocol of PyTorch's TCPStore, which Java and Python processes can
  *       share. The usual choice.
- *   <li>{@link org.jccl.store.ReplicatedStore}: a client of several of these servers, of which
- *       fewer than half may be lost.
  *   <li>{@link org.jccl.store.FileStore}: a file in the format of PyTorch's FileStore.
  *   <li>{@link org.jccl.store.HashStore}: a store in the memory of this process, for ranks that are
  *       threads.

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.jccl.testing.Patience.enough;
 import static org.jccl.testing.Patience.expires;
 
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -28,9 +27,6 @@ import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.store.HashStore;
-import org.jccl.store.ReplicatedStore;
-import org.jccl.store.StoreServer;
-import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
 import org.jccl.testing.FreePort;
 import org.junit.jupiter.api.Test;
@@ -144,43 +140,6 @@ class RendezvousTest {
     void environmentWhereRankZeroServes() throws Exception {
         String port = Integer.toString(FreePort.next());
         meet(2, rank -> Rendezvous.join("env://", NONE, NONE, TIMEOUT, plain(rank, port)));
-    }
-
-    /** A rank may start processes of another job, which inherit the variable. */
-    @Test
-    void theServersOfALauncherAreUsedByItsRanksOnly() throws Exception {
-        List<TcpStoreServer> running = new ArrayList<>();
-        List<StoreServer> servers = new ArrayList<>();
-        for (int i = 0; i < 4; i++) {
-            InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
-            byte[] id = {(byte) ('a' + i)};
-            running.add(TcpStoreServer.bind(any, Map.of(StoreServer.ID_KEY, id)));
-            servers.add(
-                    new StoreServer(
-                            "127.0.0.1", running.get(i).port(), "abcd".substring(i, i + 1)));
-        }
-        Map<String, String> variables = new HashMap<>();
-        variables.put("JCCL_RUN_ID", "r");
-        variables.put("RANK", "0");
-        variables.put("WORLD_SIZE", "1");
-        variables.put("LOCAL_RANK", "0");
-        variables.put("MASTER_ADDR", "127.0.0.1");
-        variables.put("MASTER_PORT", Integer.toString(servers.get(0).port()));
-        variables.put("TORCHELASTIC_USE_AGENT_STORE", "True");
-        variables.put("JCCL_STORE_SERVERS", StoreServer.text(servers.subList(0, 3)));
-        try {
-            running.get(1).close();
-            try (Rendezvous meeting = Rendezvous.join("env://", NONE, NONE, TIMEOUT, variables)) {
-                assertThat(meeting.store()).isInstanceOf(ReplicatedStore.class);
-                assertThat(meeting.store().add("n", 1)).isEqualTo(1);
-            }
-            variables.put("MASTER_PORT", Integer.toString(servers.get(3).port()));
-            try (Rendezvous other = Rendezvous.join("env://", NONE, NONE, TIMEOUT, variables)) {
-                assertThat(other.store()).isInstanceOf(TcpStore.class);
-            }
-        } finally {
-            running.forEach(TcpStoreServer::close);
-        }
     }
 
     @Test

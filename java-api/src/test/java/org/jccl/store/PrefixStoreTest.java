@@ -3,6 +3,7 @@ package org.jccl.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import org.jccl.Store;
@@ -44,6 +45,19 @@ final class PrefixStoreTest extends QueueContract {
         assertThat(outer.underlying()).isSameAs(inner);
         assertThat(PrefixStore.root(outer)).isSameAs(root);
         assertThat(PrefixStore.root(root)).isSameAs(root);
+    }
+
+    @Test
+    void tellsWhereTheStoreIs() {
+        assertThat(outer.serverHost()).isEmpty();
+        assertThat(outer.isEncrypted()).isTrue();
+        try (TcpStoreServer server = TcpStoreServer.bind(new InetSocketAddress("127.0.0.1", 0));
+                TcpStore store =
+                        TcpStore.connect("127.0.0.1", server.port(), Duration.ofSeconds(60))) {
+            PrefixStore view = new PrefixStore("a", new PrefixStore("b", store));
+            assertThat(view.serverHost()).contains("127.0.0.1");
+            assertThat(view.isEncrypted()).isFalse();
+        }
     }
 
     @Test

@@ -15,7 +15,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.jccl.StoreException;
@@ -84,33 +83,6 @@ final class StoreTlsTest {
             store.add("n", 1);
             assertThat(second.add("n", 1)).isEqualTo(2);
             assertThat(second.get("first")).containsExactly(1);
-        }
-    }
-
-    @Test
-    void aReplicatedStoreUsesTlsAndRejectsAtOnce() {
-        List<TcpStoreServer> running = new ArrayList<>();
-        List<StoreServer> servers = new ArrayList<>();
-        for (int i = 0; i < 3; i++) {
-            byte[] id = {(byte) ('a' + i)};
-            running.add(TcpStoreServer.bind(ANY_PORT, Map.of(StoreServer.ID_KEY, id), one));
-            servers.add(new StoreServer("127.0.0.1", running.get(i).port(), new String(id)));
-        }
-        try (ReplicatedStore store = ReplicatedStore.connect(servers, Optional.of(two), LONG)) {
-            assertThat(store.isEncrypted()).isTrue();
-            running.get(1).close();
-            assertThat(store.add("n", 1)).isEqualTo(1);
-            for (Optional<TlsCredentials> wrong :
-                    List.of(
-                            Optional.<TlsCredentials>empty(),
-                            Optional.of(expired),
-                            Optional.of(stranger))) {
-                assertThatThrownBy(() -> ReplicatedStore.connect(servers, wrong, LONG))
-                        .isInstanceOf(StoreException.class)
-                        .hasMessageContaining("TLS");
-            }
-        } finally {
-            running.forEach(TcpStoreServer::close);
         }
     }
 

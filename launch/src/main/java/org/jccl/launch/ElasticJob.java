@@ -2,7 +2,6 @@ package org.jccl.launch;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
-import java.util.List;
 import java.util.Optional;
 import org.jccl.BootstrapException;
 import org.jccl.StoreException;
@@ -152,8 +151,7 @@ final class ElasticJob {
                         round.nodes().size(),
                         round.nodes().indexOf(member.number()),
                         ElasticNodes.host(ranksStore),
-                        ElasticNodes.port(ranksStore),
-                        List.of());
+                        ElasticNodes.port(ranksStore));
         OtherNodes others = () -> member.reasonToStop(round);
         LaunchAttempt ranks = new LaunchAttempt(settings, start, others, reaper);
         Optional<LaunchException> failure = ranks.run(limit);

@@ -45,12 +45,8 @@ public final class LaunchException extends JcclException {
     }
 
     /** The store of the launchers does not answer any more. */
-    static LaunchException ofLostStore(LaunchSettings settings, StoreException why) {
-        String gone =
-                settings.endpoints().isEmpty()
-                        ? "the launcher of node 0 is gone: "
-                        : "too many launchers that serve the store are gone: ";
-        return of(gone + why.getMessage(), why);
+    static LaunchException ofLostStore(StoreException why) {
+        return of("the launcher of node 0 is gone: " + why.getMessage(), why);
     }
 
     static LaunchException onAnotherNode(String why) {

@@ -1,8 +1,5 @@
 package org.jccl.launch;
 
-import java.util.List;
-import org.jccl.store.StoreServer;
-
 /**
  * One start of all ranks of a job: a static job has one for each restart, an elastic one also for
  * each change of its nodes.
@@ -13,13 +10,6 @@ import org.jccl.store.StoreServer;
  * @param nodeRank the number of this launcher
  * @param masterAddress host of the ranks' store
  * @param masterPort its port
- * @param servers the servers of the store, if it is replicated
  */
 record LaunchRound(
-        int attempt,
-        int restarts,
-        int nodes,
-        int nodeRank,
-        String masterAddress,
-        int masterPort,
-        List<StoreServer> servers) {}
+        int attempt, int restarts, int nodes, int nodeRank, String masterAddress, int masterPort) {}

@@ -3,7 +3,6 @@ package org.jccl.launch;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -24,8 +23,7 @@ import org.jccl.internal.checks.Counted;
  * @param nodeRank which of them this is
  * @param masterAddress host of node 0's store
  * @param masterPort port of node 0's store, 0 for any free one when there is one node
- * @param endpoints where the first nodes serve a replicated store; empty if node 0 serves the store
- * @param elastic how many nodes an elastic job may have; then the five before do not apply
+ * @param elastic how many nodes an elastic job may have; then the four before do not apply
  * @param runId name of the run
  * @param maxRestarts how often a failed job is started again, or ranks if lost ones are replaced
  * @param lostRanks what happens when a rank fails
@@ -44,7 +42,6 @@ record LaunchSettings(
         int nodeRank,
         String masterAddress,
         int masterPort,
-        List<String> endpoints,
         Optional<ElasticNodes> elastic,
         String runId,
         int maxRestarts,
@@ -55,9 +52,6 @@ record LaunchSettings(
         Optional<Duration> timeout,
         Duration grace,
         Optional<TlsCredentials> tls) {
-
-    /** Of two servers, none may be lost. */
-    private static final int FEWEST_SERVERS = 3;
 
     /**
      * Checks how the options fit together.
@@ -71,17 +65,6 @@ record LaunchSettings(
         check(
                 nodes == 1 || masterPort != 0,
                 "with " + nodes + " nodes, give the address of node 0 and a port as the master");
-        check(
-                endpoints.isEmpty()
-                        || endpoints.size() >= FEWEST_SERVERS && endpoints.size() <= nodes,
-                "a replicated store needs at least %s endpoints, each on a node of its own, but there are %s for %s"
-                        .formatted(FEWEST_SERVERS, endpoints.size(), Counted.text(nodes, "node")));
-        check(
-                new HashSet<>(endpoints).size() == endpoints.size(),
-                "an endpoint is named twice in " + endpoints);
-        check(
-                endpoints.isEmpty() || lostRanks == LostRanks.REPLACE,
-                "a replicated store outlives a node, which only a job that replaces lost ranks does; replace them, or name one master");
         check(
                 lostRanks != LostRanks.KEEP_OTHERS || nodes == 1 && elastic.isEmpty(),
                 "survivors are kept in jobs of one node only; over several, replace lost ranks");
@@ -136,7 +119,6 @@ record LaunchSettings(
                 nodeRank,
                 masterAddress,
                 masterPort,
-                endpoints,
                 elastic,
                 runId,
                 maxRestarts,
@@ -161,9 +143,9 @@ record LaunchSettings(
         return lostRanks == LostRanks.REPLACE ? 0 : maxRestarts;
     }
 
-    /** Whether this launcher serves the store, or one of its servers. */
+    /** Whether this launcher serves the store. */
     boolean servesStore() {
-        return nodeRank < Math.max(1, endpoints.size());
+        return nodeRank == 0;
     }
 
     int ranksPerNode() {

@@ -5,7 +5,6 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import org.jccl.internal.rendezvous.RankVariables;
-import org.jccl.store.StoreServer;
 
 /**
  * The variables that {@link ProcessLauncher} gives to a rank: those of torchrun, and JCCL's run id.
@@ -48,8 +47,6 @@ final class LaunchVariables {
         variables.put("ROLE_WORLD_SIZE", Integer.toString(placement.roleWorldSize()));
         variables.put(RankVariables.MASTER_ADDR, round.masterAddress());
         variables.put(RankVariables.MASTER_PORT, Integer.toString(round.masterPort()));
-        // Empty means none, and replaces that of an outer launcher.
-        variables.put(RankVariables.STORE_SERVERS, StoreServer.text(round.servers()));
         variables.put(RankVariables.TORCHELASTIC_RUN_ID, settings.runId());
         variables.put(RankVariables.RESTART_COUNT, Integer.toString(round.restarts()));
         variables.put(ATTEMPT, Integer.toString(round.attempt()));

@@ -176,8 +176,7 @@ final class NodeAgreement implements OtherNodes {
             }
             return new Conclusion(failure, restart);
         } catch (StoreException e) {
-            return new Conclusion(
-                    own.or(() -> Optional.of(LaunchException.ofLostStore(settings, e))), false);
+            return new Conclusion(own.or(() -> Optional.of(LaunchException.ofLostStore(e))), false);
         }
     }
 
@@ -236,7 +235,6 @@ final class NodeAgreement implements OtherNodes {
             try {
                 store.await(expected, STOP_LIMIT);
             } catch (StoreException e) {
-                // Of a replicated store, other servers may have been closed a moment before.
                 LOGGER.log(Level.WARNING, "closing the job''s store early: {0}", e.getMessage());
             }
         }

@@ -3,12 +3,9 @@ package org.jccl.launch;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
-import java.util.List;
-import org.jccl.Store;
 import org.jccl.internal.rendezvous.HostedStore;
 import org.jccl.internal.rendezvous.RunId;
 import org.jccl.internal.rendezvous.TimeLimit;
-import org.jccl.store.StoreServer;
 import org.jccl.store.TcpStore;
 
 /** One job of a {@link ProcessLauncher}: its store, and its ranks, which may be started again. */
@@ -35,28 +32,13 @@ final class ProcessJob {
             new ElasticJob(settings, settings.elastic().get(), limit, reaper).run();
             return;
         }
-        if (settings.endpoints().isEmpty()) {
-            try (HostedStore hosted = openStore();
-                    TcpStore store = hosted.client().duplicate(SILENCE)) {
-                run(new JobStore(store, store.port(), List.of()));
-            }
-        } else {
-            try (StoreServers servers = StoreServers.open(settings, limit);
-                    Store store = servers.connect(SILENCE)) {
-                run(new JobStore(store, settings.masterPort(), servers.all()));
-            }
+        try (HostedStore hosted = openStore();
+                TcpStore store = hosted.client().duplicate(SILENCE)) {
+            run(store);
         }
     }
 
-    /**
-     * The store of the launchers and of the ranks.
-     *
-     * @param port of the master
-     * @param servers if it is replicated
-     */
-    private record JobStore(Store client, int port, List<StoreServer> servers) {}
-
-    private void run(JobStore store) {
+    private void run(TcpStore store) {
         NodeAgreement.Conclusion end = attempt(store, 0);
         for (int attempt = 1; end.restart(); attempt++) {
             LOGGER.log(
@@ -85,8 +67,8 @@ final class ProcessJob {
                 : HostedStore.connect(host, settings.masterPort(), settings.tls(), timeout);
     }
 
-    private NodeAgreement.Conclusion attempt(JobStore store, int attempt) {
-        NodeAgreement nodes = new NodeAgreement(store.client(), settings, attempt);
+    private NodeAgreement.Conclusion attempt(TcpStore store, int attempt) {
+        NodeAgreement nodes = new NodeAgreement(store, settings, attempt);
         nodes.enter(limit);
         LaunchRound round =
                 new LaunchRound(
@@ -95,8 +77,7 @@ final class ProcessJob {
                         settings.nodes(),
                         settings.nodeRank(),
                         settings.masterAddress(),
-                        store.port(),
-                        store.servers());
+                        store.port());
         return nodes.conclude(new LaunchAttempt(settings, round, nodes, reaper).run(limit), limit);
     }
 }

@@ -46,7 +46,6 @@ public final class ProcessLauncherBuilder {
     private int nodeRank;
     private String masterAddress = "127.0.0.1";
     private int masterPort;
-    private List<String> endpoints = List.of();
     private ElasticNodes elastic;
     private String runId = UUID.randomUUID().toString();
     private int maxRestarts;
@@ -245,26 +244,6 @@ public final class ProcessLauncherBuilder {
         this.masterAddress = text(address, "master address");
         this.masterPort = port;
         return this;
-    }
-
-    /**
-     * Makes the store survive the loss of a node, for jobs of several nodes that {@linkplain
-     * #replaceLostRanks replace} lost ranks. The first nodes each serve the store at one of the
-     * endpoints, in their order; it works as long as more than half of them are there. Replaces
-     * {@link #master}. Ranks get the list in {@code JCCL_STORE_SERVERS}.
-     *
-     * @param endpoints {@code host} or {@code host:port} of the first nodes, at least three, the
-     *     same for all launchers
-     * @return this
-     */
-    public ProcessLauncherBuilder replicatedStore(String... endpoints) {
-        List<String> all =
-                asList(endpoints, "list of endpoints").stream()
-                        .map(ElasticNodes::endpoint)
-                        .toList();
-        check(!all.isEmpty(), "a replicated store needs endpoints");
-        this.endpoints = all;
-        return master(ElasticNodes.host(all.get(0)), ElasticNodes.port(all.get(0)));
     }
 
     /**
@@ -495,7 +474,6 @@ public final class ProcessLauncherBuilder {
                         nodeRank,
                         masterAddress,
                         masterPort,
-                        endpoints,
                         Optional.ofNullable(elastic),
                         runId,
                         maxRestarts,

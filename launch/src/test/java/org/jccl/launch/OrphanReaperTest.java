@@ -124,7 +124,6 @@ class OrphanReaperTest {
                             0,
                             "127.0.0.1",
                             0,
-                            List.of(),
                             Optional.empty(),
                             "run",
                             0,
@@ -135,7 +134,7 @@ class OrphanReaperTest {
                             Optional.empty(),
                             Duration.ofSeconds(SECONDS),
                             Optional.empty());
-            LaunchRound round = new LaunchRound(0, 0, 1, 0, "127.0.0.1", 1, List.of());
+            LaunchRound round = new LaunchRound(0, 0, 1, 0, "127.0.0.1", 1);
             try (OrphanReaper reaper = OrphanReaper.start()) {
                 LaunchAttempt attempt = new LaunchAttempt(settings, round, Optional::empty, reaper);
                 AddressSpace.fill();

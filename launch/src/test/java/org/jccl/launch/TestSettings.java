@@ -10,8 +10,7 @@ final class TestSettings {
 
     private TestSettings() {}
 
-    static LaunchSettings of(
-            int nodes, int node, List<String> endpoints, int restarts, LostRanks lostRanks) {
+    static LaunchSettings of(int nodes, int node, int restarts, LostRanks lostRanks) {
         return new LaunchSettings(
                 List.of(new LaunchRole("default", 1, List.of("true"))),
                 Map.of(),
@@ -20,7 +19,6 @@ final class TestSettings {
                 node,
                 "127.0.0.1",
                 29500,
-                endpoints,
                 Optional.empty(),
                 "r",
                 restarts,

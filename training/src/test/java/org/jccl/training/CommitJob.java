@@ -8,7 +8,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Stream;
@@ -22,8 +21,6 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Tensor;
-import org.jccl.store.ReplicatedStore;
-import org.jccl.store.StoreServer;
 import org.jccl.store.TcpStore;
 
 /**
@@ -170,14 +167,10 @@ final class CommitJob implements Replica {
     }
 
     private static Store jobStore() {
-        Duration timeout = enough(Duration.ofSeconds(20));
-        String servers = System.getenv("JCCL_STORE_SERVERS");
-        return servers.isEmpty()
-                ? TcpStore.connect(
-                        System.getenv("MASTER_ADDR"),
-                        Integer.parseInt(System.getenv("MASTER_PORT")),
-                        timeout)
-                : ReplicatedStore.connect(StoreServer.parse(servers), Optional.empty(), timeout);
+        return TcpStore.connect(
+                System.getenv("MASTER_ADDR"),
+                Integer.parseInt(System.getenv("MASTER_PORT")),
+                enough(Duration.ofSeconds(20)));
     }
 
     /** Threads, descriptors, kilobytes of the heap, and keys in the store. */

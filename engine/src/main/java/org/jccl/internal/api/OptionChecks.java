@@ -9,8 +9,6 @@ import org.jccl.TlsCredentials;
 import org.jccl.UsageException;
 import org.jccl.internal.backend.Backend;
 import org.jccl.store.PrefixStore;
-import org.jccl.store.ReplicatedStore;
-import org.jccl.store.TcpStore;
 
 /** Rejects options of a world that its backends cannot have. */
 final class OptionChecks {
@@ -44,13 +42,10 @@ final class OptionChecks {
                 plain = "backend " + each.provider().name() + " cannot encrypt; name one that can";
             }
         }
-        Store root = store.map(PrefixStore::root).orElse(null);
-        boolean encrypted =
-                root instanceof TcpStore single
-                        ? single.isEncrypted()
-                        : !(root instanceof ReplicatedStore several) || several.isEncrypted();
-        if (!encrypted) {
-            plain = root + " is connected without TLS; connect it with the credentials";
+        if (store.isPresent() && !store.get().isEncrypted()) {
+            plain =
+                    PrefixStore.root(store.get())
+                            + " is connected without TLS; connect it with the credentials";
         }
         if (plain != null) {
             throw new UsageException(

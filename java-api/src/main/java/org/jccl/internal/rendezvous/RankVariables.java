@@ -27,9 +27,6 @@ public final class RankVariables {
     /** Port of the store. */
     public static final String MASTER_PORT = "MASTER_PORT";
 
-    /** The servers of the store, if the launchers serve a replicated one. */
-    public static final String STORE_SERVERS = "JCCL_STORE_SERVERS";
-
     /** torchrun's name for the id of the run. */
     public static final String TORCHELASTIC_RUN_ID = "TORCHELASTIC_RUN_ID";
 

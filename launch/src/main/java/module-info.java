@@ -1,4 +1,4 @@
-/** Starts the ranks of a job as processes, and again where one fails or a node comes or goes. */
+/** Starts the ranks of a job as processes, and again where one fails. */
 module org.jccl.launch {
     requires transitive org.jccl.api;
 

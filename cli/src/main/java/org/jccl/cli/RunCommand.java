@@ -10,14 +10,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.jccl.UsageException;
-import org.jccl.launch.ElasticNodes;
 import org.jccl.launch.LaunchException;
 import org.jccl.launch.OutputHandler;
 import org.jccl.launch.OutputStreams;
@@ -55,11 +52,10 @@ import picocli.CommandLine.TypeConversionException;
             "",
             "  jccl run --nproc-per-node 4 -- java -cp app.jar com.example.Training",
             "",
-            "An elastic job, whose ranks continue from their checkpoint when a node is lost or"
-                    + " joins. A rank that exits with 64 would fail again, and is not started again:",
+            "A rank that exits with 64 would fail again, and is not started again. For nodes that"
+                    + " come and go, use torchrun:",
             "",
-            "  jccl run --nnodes 2:4 --max-restarts 3 --rdzv-endpoint host1:29400,host2:29400"
-                    + " -n 8 -- java -cp app.jar com.example.Training",
+            "  torchrun --nnodes 2:4 --no-python java -cp app.jar com.example.Training",
             "",
             "Ranks of one job can run different commands. After a lone colon, more ranks with their"
                     + " own --role, -n and command follow; each role's ranks follow each other:",
@@ -96,13 +92,11 @@ final class RunCommand implements Callable<Integer> {
 
     @Option(
             names = {"--nnodes"},
-            paramLabel = "N|MIN:MAX",
-            converter = NodeRange.Reader.class,
+            paramLabel = "N",
+            converter = NodeCount.class,
             defaultValue = "${env:PET_NNODES:-1}",
-            description =
-                    "Number of nodes; start this command on each. With MIN:MAX, nodes may join and"
-                            + " leave, and all ranks are started again.")
-    private NodeRange nodes;
+            description = "Number of nodes; start this command on each.")
+    private int nodes;
 
     @Option(
             names = {"--node-rank", "--node_rank"},
@@ -132,38 +126,15 @@ final class RunCommand implements Callable<Integer> {
             names = {"--rdzv-backend", "--rdzv_backend"},
             paramLabel = "NAME",
             defaultValue = "${env:PET_RDZV_BACKEND}",
-            description =
-                    "static: node 0 serves the store, at the master's address. c10d: launchers need"
-                            + " no node rank and meet at --rdzv-endpoint (default for MIN:MAX).")
+            description = "static: node 0 serves the store. c10d is the same for one node.")
     private String rendezvous;
 
     @Option(
             names = {"--rdzv-endpoint", "--rdzv_endpoint"},
             paramLabel = "HOST[:PORT]",
-            split = ",",
             defaultValue = "${env:PET_RDZV_ENDPOINT}",
-            description =
-                    "Where the launchers' store is, on one of their hosts. With several, separated by"
-                            + " commas, the job outlives the launcher that serves it.")
-    private List<String> endpoints;
-
-    @Option(
-            names = {"--rdzv-conf", "--rdzv_conf"},
-            paramLabel = "KEY=VALUE",
-            split = ",",
-            defaultValue = "${env:PET_RDZV_CONF}",
-            description =
-                    "Of c10d: join_timeout, last_call_timeout, keep_alive_interval and"
-                            + " keep_alive_max_attempt, as torchrun's. Others have no effect with"
-                            + " static.")
-    private Map<String, String> rendezvousTimes;
-
-    @Option(
-            names = {"--local-addr", "--local_addr"},
-            paramLabel = "HOST",
-            defaultValue = "${env:PET_LOCAL_ADDR}",
-            description = "The address of this host for the others, if c10d does not find it.")
-    private String localAddress;
+            description = "Where the job's store is: --master-addr and --master-port in one word.")
+    private String endpoint;
 
     @Option(
             names = "--standalone",
@@ -182,8 +153,8 @@ final class RunCommand implements Callable<Integer> {
             paramLabel = "N",
             defaultValue = "${env:PET_MAX_RESTARTS:-0}",
             description =
-                    "How often all ranks are started again after one failed; with --replace, how"
-                            + " many lost ranks this launcher starts again.")
+                    "After how many failures ranks are started again: all of them, or with"
+                            + " --replace the rank that failed.")
     private int maxRestarts;
 
     @Option(
@@ -380,37 +351,30 @@ final class RunCommand implements Callable<Integer> {
         if (standalone) {
             return;
         }
-        if (isElastic()) {
-            builder.elastic(elastic());
-            return;
-        }
-        int count = nodes.max();
-        if (masterAddress == null && endpoints != null && endpoints.size() == 1) {
-            // torchrun's other way to name the master.
-            String endpoint = endpoints.get(0);
+        requireStatic();
+        if (masterAddress == null && endpoint != null) {
             int colon = endpoint.lastIndexOf(':');
             boolean hasPort =
-                    colon > endpoint.lastIndexOf(']') && colon == endpoint.indexOf(':')
-                            || colon > endpoint.lastIndexOf(']') && endpoint.startsWith("[");
+                    colon > endpoint.lastIndexOf(']')
+                            && (colon == endpoint.indexOf(':') || endpoint.startsWith("["));
             masterAddress = hasPort ? endpoint.substring(0, colon) : endpoint;
-            masterPort = masterPort == null && hasPort ? port(endpoint, colon) : masterPort;
+            masterPort = masterPort == null && hasPort ? port(colon) : masterPort;
         }
-        if (count > 1 && masterAddress == null) {
+        if (nodes > 1 && masterAddress == null) {
             throw new ParameterException(
                     spec.commandLine(),
                     "--nnodes="
-                            + count
-                            + " needs --master-addr: name node 0 as the others know it; or"
-                            + " --rdzv-backend=c10d and --rdzv-endpoint");
+                            + nodes
+                            + " needs --master-addr: name node 0 as the others know it");
         }
-        builder.nodes(count, nodeRank);
-        int defaultPort = count > 1 ? DEFAULT_PORT : 0;
+        builder.nodes(nodes, nodeRank);
+        int defaultPort = nodes > 1 ? DEFAULT_PORT : 0;
         builder.master(
                 masterAddress == null ? LOOPBACK : masterAddress,
                 masterPort == null ? defaultPort : masterPort);
     }
 
-    private int port(String endpoint, int colon) {
+    private int port(int colon) {
         String port = endpoint.substring(colon + 1);
         if (!port.matches("\\d{1,5}")) {
             throw new ParameterException(
@@ -419,69 +383,20 @@ final class RunCommand implements Callable<Integer> {
         return Integer.parseInt(port);
     }
 
-    private boolean isElastic() {
-        String chosen = rendezvous == null || rendezvous.isEmpty() ? "" : rendezvous;
-        return switch (chosen.toLowerCase(Locale.ROOT)) {
-            case "" -> nodes.isElastic();
-            case "c10d" -> nodes.max() > 1;
-            case "static" -> {
-                if (nodes.isElastic()) {
-                    throw new ParameterException(
-                            spec.commandLine(),
-                            "--nnodes=" + nodes + " needs --rdzv-backend=c10d, not static");
-                }
-                yield false;
-            }
-            default ->
-                    throw new ParameterException(
-                            spec.commandLine(),
-                            "--rdzv-backend=" + rendezvous + " is unknown; it is static or c10d");
-        };
-    }
-
-    private ElasticNodes elastic() {
-        if (endpoints == null) {
+    private void requireStatic() {
+        String backend = rendezvous == null ? "" : rendezvous.toLowerCase(Locale.ROOT);
+        if (backend.equals("c10d") && nodes > 1) {
             throw new ParameterException(
                     spec.commandLine(),
-                    "--nnodes="
-                            + nodes
-                            + " with c10d needs --rdzv-endpoint: name a launcher's host as the"
-                            + " others know it");
+                    "--rdzv-backend=c10d numbers the nodes, which jccl run does not: give"
+                            + " --node-rank and --master-addr in its place, or use "
+                            + NodeCount.TORCHRUN.formatted(nodes));
         }
-        ElasticNodes elastic =
-                ElasticNodes.of(nodes.min(), nodes.max(), endpoints.toArray(String[]::new));
-        Map<String, Integer> times = new TreeMap<>();
-        if (rendezvousTimes != null) {
-            rendezvousTimes.forEach((key, value) -> times.put(key, whole(key, value)));
-        }
-        elastic =
-                elastic.withWaiting(
-                                seconds(times, "join_timeout", elastic.joinTimeout()),
-                                seconds(times, "last_call_timeout", elastic.lastCall()))
-                        .withKeepAlive(
-                                seconds(times, "keep_alive_interval", elastic.keepAliveInterval()),
-                                Optional.ofNullable(times.remove("keep_alive_max_attempt"))
-                                        .orElse(elastic.keepAliveAttempts()));
-        if (!times.isEmpty()) {
-            throw new ParameterException(
-                    spec.commandLine(), "--rdzv-conf: unknown " + times.keySet());
-        }
-        return localAddress == null ? elastic : elastic.withLocalAddress(localAddress);
-    }
-
-    private int whole(String key, String value) {
-        try {
-            return Integer.parseInt(value);
-        } catch (NumberFormatException e) {
+        if (!backend.isEmpty() && !backend.equals("static") && !backend.equals("c10d")) {
             throw new ParameterException(
                     spec.commandLine(),
-                    "--rdzv-conf: " + key + "=" + value + " is not a whole number",
-                    e);
+                    "--rdzv-backend=" + rendezvous + " is unknown; it is static or c10d");
         }
-    }
-
-    private static Duration seconds(Map<String, Integer> times, String key, Duration otherwise) {
-        return Optional.ofNullable(times.remove(key)).map(Duration::ofSeconds).orElse(otherwise);
     }
 
     private void keepLogs(ProcessLauncherBuilder builder) {
@@ -561,6 +476,24 @@ final class RunCommand implements Callable<Integer> {
                 paramLabel = "FILE",
                 description = "The certificates of the job's authorities, PEM.")
         private Path authorities;
+    }
+
+    /** Reads the number of nodes. */
+    static final class NodeCount implements ITypeConverter<Integer> {
+
+        private static final String TORCHRUN =
+                "torchrun: torchrun --nnodes %s --no-python java ...";
+
+        @Override
+        public Integer convert(String text) {
+            if (text.matches("\\d{1,9}")) {
+                return Integer.valueOf(text);
+            }
+            throw new TypeConversionException(
+                    text.matches("\\d+:\\d+")
+                            ? "nodes that come and go are a job for " + TORCHRUN.formatted(text)
+                            : "'" + text + "' is not a number of nodes");
+        }
     }
 
     /** Reads a time such as 90 or 1.5. */

@@ -61,10 +61,12 @@ record Manifest(List<Map<?, ?>> objects) {
         }
     }
 
-    /** The arguments of {@code jccl run} before the program's. */
+    /** The arguments of {@code jccl run} or torchrun before the program's. */
     List<String> options() {
         List<String> words = words(having("image", "args").get(0).get("args"));
-        return words.subList(1, words.indexOf("--"));
+        return words.contains("--")
+                ? words.subList(1, words.indexOf("--"))
+                : words.subList(0, words.indexOf("--no-python"));
     }
 
     static List<String> words(Object list) {

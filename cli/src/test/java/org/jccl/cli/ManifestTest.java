@@ -24,6 +24,7 @@ class ManifestTest {
                         "ascendjob.yaml",
                         "job.yaml",
                         "mpijob.yaml",
+                        "pytorchjob-elastic.yaml",
                         "pytorchjob.yaml",
                         "trainjob.yaml",
                         "volcano.yaml");
@@ -88,9 +89,11 @@ class ManifestTest {
 
     @Test
     void operatorsFindTheContainersThatTheyLookFor() throws IOException {
-        assertThat(Manifest.read("pytorchjob.yaml").having("image", "name"))
-                .extracting(container -> container.get("name").toString())
-                .containsOnly("pytorch");
+        for (String name : List.of("pytorchjob.yaml", "pytorchjob-elastic.yaml")) {
+            assertThat(Manifest.read(name).having("image", "name"))
+                    .extracting(container -> container.get("name").toString())
+                    .containsOnly("pytorch");
+        }
         assertThat(Manifest.read("ascendjob.yaml").having("image", "name"))
                 .extracting(container -> container.get("name").toString())
                 .containsOnly("ascend");

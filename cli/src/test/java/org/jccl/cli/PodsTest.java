@@ -75,16 +75,6 @@ class PodsTest {
                             "PET_MASTER_PORT",
                             port);
 
-    private static final Pod ELASTIC_PYTORCH_JOB =
-            (number, port) ->
-                    Map.of(
-                            "KUBERNETES_SERVICE_HOST", "10.96.0.1",
-                            "PET_RDZV_ENDPOINT", "127.0.0.1:" + port,
-                            "PET_RDZV_BACKEND", "c10d",
-                            "PET_NNODES", "2:2",
-                            "PET_MAX_RESTARTS", "1",
-                            "PET_NPROC_PER_NODE", "2");
-
     private static final Pod VOLCANO =
             (number, port) ->
                     Map.of(
@@ -111,8 +101,6 @@ class PodsTest {
     static Stream<Arguments> operators() {
         return Stream.of(
                 Arguments.of(Named.of("PyTorchJob", PYTORCH_JOB), "pytorchjob.yaml"),
-                Arguments.of(
-                        Named.of("elastic PyTorchJob", ELASTIC_PYTORCH_JOB), "pytorchjob.yaml"),
                 Arguments.of(Named.of("TrainJob", TRAIN_JOB), "trainjob.yaml"),
                 Arguments.of(Named.of("indexed Job", INDEXED_JOB), "job.yaml"),
                 Arguments.of(Named.of("Volcano", VOLCANO), "volcano.yaml"),

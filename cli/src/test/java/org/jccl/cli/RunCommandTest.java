@@ -152,27 +152,6 @@ class RunCommandTest {
     }
 
     @Test
-    void anElasticJobsNodesFindTheirPlaces() throws Exception {
-        String endpoint = "127.0.0.1:" + FreePort.next();
-        String[] command =
-                javaMain(
-                        "-n2",
-                        "--nnodes=2:3",
-                        "--rdzv_backend=c10d",
-                        "--rdzv_endpoint",
-                        endpoint,
-                        "--rdzv_conf=join_timeout=60,last_call_timeout=1",
-                        "--rdzv-conf=keep_alive_interval=1,keep_alive_max_attempt=9",
-                        "--local-addr=127.0.0.1",
-                        "--rdzv_id=r");
-        CompletableFuture<Result> other =
-                CompletableFuture.supplyAsync(() -> run(command), task -> new Thread(task).start());
-        String both = run(command).out() + other.get(90, TimeUnit.SECONDS).out();
-        assertThat(both.lines())
-                .containsExactlyInAnyOrder("[0] sum 10", "[1] sum 10", "[2] sum 10", "[3] sum 10");
-    }
-
-    @Test
     void theExitCodeIsThatOfTheRankThatFailed() {
         Result result = run("-n2", "--", "bash", "-c", "[ $RANK = 1 ] && exit 7; sleep 100");
         assertThat(result.exitCode()).isEqualTo(7);
@@ -281,7 +260,9 @@ class RunCommandTest {
                         "jccl run: --monitor-interval is ignored: the end of a rank is noticed at"
                                 + " once",
                         "jccl run: --start-method is ignored: ranks are commands",
-                        "jccl run: --event-log-handler is ignored: there are no event handlers");
+                        "jccl run: --event-log-handler is ignored: there are no event handlers",
+                        "jccl run: --rdzv-conf is ignored: launchers wait up to five minutes for"
+                                + " each other");
     }
 
     @ParameterizedTest
@@ -319,13 +300,11 @@ class RunCommandTest {
                 "run --nproc-per-node x -- true | is not a number of ranks, nor auto, cpu, gpu or xpu",
                 "run --no-such-option -- true | Unknown option: '--no-such-option'",
                 "run --nnodes 2 -- true | needs --master-addr",
-                "run --nnodes 2:x -- true | is not a number of nodes, nor MIN:MAX",
-                "run --nnodes 2:3 -- true | needs --rdzv-endpoint",
-                "run --nnodes 2:3 --rdzv-backend static -- true | needs --rdzv-backend=c10d",
-                "run --rdzv-backend etcd -- true | it is static or c10d",
-                "run --nnodes 2 --rdzv-backend c10d -- true | needs --rdzv-endpoint",
+                "run --nnodes 2:x -- true | is not a number of nodes",
+                "run --nnodes 2:4 -- true | a job for torchrun: torchrun --nnodes 2:4 --no-python java ...",
+                "run --rdzv-backend zoo -- true | it is static or c10d",
+                "run --nnodes 2 --rdzv-backend c10d -- true | or use torchrun: torchrun --nnodes 2 --no-python java ...",
                 "run --rdzv-endpoint h:x -- true | is not host:port",
-                "run --nnodes 2:3 --rdzv-endpoint h --rdzv-conf is_host=1.5 -- true | is_host=1.5 is not a whole number",
                 "run -n 2 no/train.py --epochs 3 | name its interpreter too, as in 'jccl run -n 2 -- python3 no/train.py'",
                 "run --timeout 1h -- true | is not a number of seconds, such as 90 or 1.5",
                 "run --timeout 9e9 -- true | is not a number of seconds",
@@ -338,7 +317,6 @@ class RunCommandTest {
                 "run --numa-binding node -- true | no --numa-binding of torchrun",
                 "run --virtual-local-rank -- true | no --virtual-local-rank of torchrun",
                 "run --duplicate-stdout-filters a -- true | with grep",
-                "run --nnodes 2:3 --rdzv-endpoint h --rdzv-conf a=1 -- true | unknown [a]",
                 "run --log-dir d --tee 7 -- true | is not 0 (none)",
                 "run -- true : --role x | after ':' in '--role x': Missing required parameter: 'CMD'",
                 "run -- true : --role x -n y true | after ':' in '--role x -n y true'",
@@ -357,8 +335,6 @@ class RunCommandTest {
                 "run -n 0 -- true | number of ranks is 0",
                 "run -- true : --role x -n 0 true | number of ranks is 0",
                 "run --timeout 0 -- true | timeout is 0 s",
-                "run --nnodes 3:2 --rdzv-endpoint h -- true | of 3 to 2 nodes is none",
-                "run --nnodes 1:2 --rdzv-endpoint h:0 -- true | is not host:port",
                 "run --nnodes 2 --node-rank 2 --master-addr a -- true | node rank 2 does not exist",
                 "run --tls-cert a -- true | Missing required argument(s): --tls-key=FILE, --tls-ca=FILE",
                 "run --tls-cert a --tls-key b --tls-ca c -- true | a cannot be read"

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.ObjIntConsumer;
 import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
 import org.jccl.Tensor;
@@ -17,7 +18,8 @@ import org.jccl.training.Shard;
  * each epoch, and continues from the last one when it is started again, with any number of ranks.
  *
  * <pre>{@code
- * jccl run --nnodes 1:2 --max-restarts 3 --rdzv-endpoint host1,host2 -n 2 -- \
+ * torchrun --nnodes 1:2 --nproc-per-node 2 --max-restarts 3 \
+ *     --rdzv-backend c10d --rdzv-endpoint host1:29400 --no-python \
  *     java ... org.jccl.examples.ElasticTraining --checkpoint /shared/run7
  * }</pre>
  *
@@ -53,25 +55,37 @@ public final class ElasticTraining {
 
     private final ProcessGroup world;
     private final Options options;
+    private final ObjIntConsumer<ProcessGroup> afterEpoch;
     private final Digits train = Digits.load().train();
     private final Network network = new Network(SEED);
 
-    private ElasticTraining(ProcessGroup world, Options options) {
+    private ElasticTraining(
+            ProcessGroup world, Options options, ObjIntConsumer<ProcessGroup> afterEpoch) {
         this.world = world;
         this.options = options;
+        this.afterEpoch = afterEpoch;
     }
 
     /**
-     * Runs one rank; start it with {@code jccl run} or torchrun. Exits with 75 if the job should be
+     * Runs one rank; start it with torchrun or {@code jccl run}. Exits with 75 if the job should be
      * started again, 64 if that would not help, and 1 if the proof fails.
      *
      * @param args {@code --checkpoint DIR}, a folder that all ranks see, {@code --epochs N} (30),
      *     {@code --batch N}, the number of images of all ranks in one step (64)
      */
     public static void main(String[] args) {
+        run(args, (world, epoch) -> {});
+    }
+
+    /**
+     * Runs one rank.
+     *
+     * @param afterEpoch called with the number of each epoch that is saved
+     */
+    static void run(String[] args, ObjIntConsumer<ProcessGroup> afterEpoch) {
         Options options = Options.parse(args);
         try (ProcessGroup world = ProcessGroup.init("gloo")) {
-            if (!new ElasticTraining(world, options).run().holds()) {
+            if (!new ElasticTraining(world, options, afterEpoch).run().holds()) {
                 System.exit(1);
             }
         } catch (JcclException e) {
@@ -91,6 +105,7 @@ public final class ElasticTraining {
                 trainer.epoch(train);
                 save(trainer, epoch);
                 print("epoch %d of %d saved", epoch, options.epochs());
+                afterEpoch.accept(world, epoch);
             }
         }
         Proof proof = Proof.of(world, network, world.rank() == 0 ? undisturbed() : null);

@@ -49,7 +49,6 @@ import org.jccl.bootstrap.ClusterEnvironment;
 import org.jccl.bootstrap.ErrorFile;
 import org.jccl.bootstrap.Membership;
 import org.jccl.bootstrap.Rendezvous;
-import org.jccl.launch.ElasticNodes;
 import org.jccl.launch.OutputHandler;
 import org.jccl.launch.ProcessLauncher;
 import org.jccl.launch.ProcessLauncherBuilder;
@@ -229,7 +228,6 @@ final class MisuseTest {
                         ErrorFile.class,
                         rank -> ErrorFile.in(Map.of("TORCHELASTIC_ERROR_FILE", "/")).orElseThrow())
                 .with(ProcessLauncherBuilder.class, rank -> launcher())
-                .with(ElasticNodes.class, rank -> ElasticNodes.of(1, 2, "127.0.0.1"))
                 .with(ProcessLauncher.class, rank -> launcher().build())
                 .with(OutputHandler.class, rank -> (OutputHandler) (from, error, line) -> {})
                 .with(Work.class, rank -> group(rank).barrier())

@@ -110,11 +110,6 @@ final class LaunchAttempt {
         stop();
     }
 
-    /** Whether the ranks were stopped because this process is ending. */
-    boolean isShuttingDown() {
-        return shuttingDown;
-    }
-
     private static void removeHook(Thread hook) {
         try {
             Runtime.getRuntime().removeShutdownHook(hook);

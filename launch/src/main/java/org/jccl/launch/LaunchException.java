@@ -34,11 +34,6 @@ public final class LaunchException extends JcclException {
         return new LaunchException(message, failures, failures.get(0).exitCode(), null);
     }
 
-    /** The job failed for a reason outside this node's ranks. */
-    static LaunchException ofJob(String message, int exitCode) {
-        return new LaunchException(message, List.of(), exitCode, null);
-    }
-
     /** Something other than a rank failed. */
     static LaunchException of(String message, Throwable cause) {
         return new LaunchException(message, List.of(), OTHER, cause);

@@ -23,7 +23,6 @@ import org.jccl.internal.checks.Counted;
  * @param nodeRank which of them this is
  * @param masterAddress host of node 0's store
  * @param masterPort port of node 0's store, 0 for any free one when there is one node
- * @param elastic how many nodes an elastic job may have; then the four before do not apply
  * @param runId name of the run
  * @param maxRestarts how often a failed job is started again, or ranks if lost ones are replaced
  * @param lostRanks what happens when a rank fails
@@ -42,7 +41,6 @@ record LaunchSettings(
         int nodeRank,
         String masterAddress,
         int masterPort,
-        Optional<ElasticNodes> elastic,
         String runId,
         int maxRestarts,
         LostRanks lostRanks,
@@ -60,17 +58,11 @@ record LaunchSettings(
      */
     LaunchSettings {
         check(
-                elastic.isEmpty() || nodes == 1,
-                "both nodes and an elastic job are given, whose nodes come and go; give one");
-        check(
                 nodes == 1 || masterPort != 0,
                 "with " + nodes + " nodes, give the address of node 0 and a port as the master");
         check(
-                lostRanks != LostRanks.KEEP_OTHERS || nodes == 1 && elastic.isEmpty(),
+                lostRanks != LostRanks.KEEP_OTHERS || nodes == 1,
                 "survivors are kept in jobs of one node only; over several, replace lost ranks");
-        check(
-                lostRanks != LostRanks.REPLACE || elastic.isEmpty(),
-                "an elastic job starts all ranks again when one is lost; to replace the lost one, give a fixed number of nodes");
         check(
                 lostRanks != LostRanks.REPLACE || maxRestarts > 0,
                 "lost ranks are to be replaced, but none may be started again; give a number of restarts");
@@ -85,9 +77,7 @@ record LaunchSettings(
         check(
                 names.stream().distinct().count() == names.size(),
                 "two roles have the same name: " + names);
-        long world =
-                (long) elastic.map(ElasticNodes::max).orElse(nodes)
-                        * roles.stream().mapToLong(LaunchRole::ranks).sum();
+        long world = (long) nodes * roles.stream().mapToLong(LaunchRole::ranks).sum();
         check(
                 world <= Membership.MOST_RANKS,
                 world + " ranks are more than " + Membership.MOST_RANKS + ", the most of a world");
@@ -119,7 +109,6 @@ record LaunchSettings(
                 nodeRank,
                 masterAddress,
                 masterPort,
-                elastic,
                 runId,
                 maxRestarts,
                 lostRanks,

@@ -11,9 +11,6 @@ import org.jccl.internal.rendezvous.RankVariables;
  */
 final class LaunchVariables {
 
-    /** How often the ranks were started before; more than failures where nodes come and go. */
-    private static final String ATTEMPT = "JCCL_ATTEMPT";
-
     private static final String THREADS = "OMP_NUM_THREADS";
     private static final String ERRORS = "TORCH_NCCL_ASYNC_ERROR_HANDLING";
 
@@ -48,8 +45,7 @@ final class LaunchVariables {
         variables.put(RankVariables.MASTER_ADDR, round.masterAddress());
         variables.put(RankVariables.MASTER_PORT, Integer.toString(round.masterPort()));
         variables.put(RankVariables.TORCHELASTIC_RUN_ID, settings.runId());
-        variables.put(RankVariables.RESTART_COUNT, Integer.toString(round.restarts()));
-        variables.put(ATTEMPT, Integer.toString(round.attempt()));
+        variables.put(RankVariables.RESTART_COUNT, Integer.toString(round.attempt()));
         variables.put("TORCHELASTIC_MAX_RESTARTS", Integer.toString(settings.maxRestarts()));
         variables.put(RankVariables.USE_AGENT_STORE, "True");
         // Empty means none. Without this, ranks would write to the file of an outer launcher.

@@ -28,10 +28,6 @@ final class ProcessJob {
     }
 
     void run() {
-        if (settings.elastic().isPresent()) {
-            new ElasticJob(settings, settings.elastic().get(), limit, reaper).run();
-            return;
-        }
         try (HostedStore hosted = openStore();
                 TcpStore store = hosted.client().duplicate(SILENCE)) {
             run(store);
@@ -72,7 +68,6 @@ final class ProcessJob {
         nodes.enter(limit);
         LaunchRound round =
                 new LaunchRound(
-                        attempt,
                         attempt,
                         settings.nodes(),
                         settings.nodeRank(),

@@ -46,7 +46,6 @@ public final class ProcessLauncherBuilder {
     private int nodeRank;
     private String masterAddress = "127.0.0.1";
     private int masterPort;
-    private ElasticNodes elastic;
     private String runId = UUID.randomUUID().toString();
     private int maxRestarts;
     private LostRanks lostRanks = LostRanks.STOP_OTHERS;
@@ -206,30 +205,6 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Makes this launcher one of an elastic job, as torchrun's {@code --rdzv-backend c10d} does.
-     * When a node joins or leaves, all ranks are started again, in a world of another size.
-     * Launchers need no node rank and no master. All must have the same number of ranks, roles,
-     * nodes, endpoints and restarts, and the same run id. {@link #maxRestarts} counts failures and
-     * lost nodes, but not nodes that join.
-     *
-     * <p>Every rank gets {@code JCCL_ATTEMPT}, the number of earlier starts, in addition to
-     * torchrun's variables. A program must continue from its last checkpoint. A rank that exits
-     * with code 64 (see {@link org.jccl.JcclException.Category#exitCode}) ends the job, because it
-     * would fail again.
-     *
-     * <p>With several endpoints, another launcher serves the store if the one that serves it is
-     * lost. Then {@code min} should be more than half of {@code max}. Otherwise the two halves of a
-     * divided network each run the job.
-     *
-     * @param nodes how many nodes, and where the launchers find each other
-     * @return this
-     */
-    public ProcessLauncherBuilder elastic(ElasticNodes nodes) {
-        this.elastic = given(nodes, "description of the elastic job");
-        return this;
-    }
-
-    /**
      * Sets where the launcher of node 0 serves the store.
      *
      * @param address a name or address of node 0; the store listens on its interface. The default
@@ -273,7 +248,7 @@ public final class ProcessLauncherBuilder {
     /**
      * Leaves the other ranks running when one fails, for programs that continue with {@link
      * org.jccl.ProcessGroup#shrink}. The job succeeds if a rank exits with 0; the failures of
-     * others are logged. Only for jobs of one node: an elastic job starts all ranks again instead.
+     * others are logged. Only for jobs of one node.
      *
      * @return this
      */
@@ -455,9 +430,9 @@ public final class ProcessLauncherBuilder {
      *
      * @return the launcher, which later calls on this builder do not change
      * @throws UsageException if there is nothing to run, two roles have the same name, there are
-     *     several nodes and no master port, both nodes and an elastic job are given, survivors are
-     *     retained over several nodes, the run id leads out of the log folder, there are more ranks
-     *     than a world may have, or the TLS credentials cannot be read
+     *     several nodes and no master port, survivors are retained over several nodes, the run id
+     *     leads out of the log folder, there are more ranks than a world may have, or the TLS
+     *     credentials cannot be read
      * @throws org.jccl.BootstrapException if the java executable does not report its version
      */
     public ProcessLauncher build() {
@@ -474,7 +449,6 @@ public final class ProcessLauncherBuilder {
                         nodeRank,
                         masterAddress,
                         masterPort,
-                        Optional.ofNullable(elastic),
                         runId,
                         maxRestarts,
                         lostRanks,

@@ -124,7 +124,6 @@ class OrphanReaperTest {
                             0,
                             "127.0.0.1",
                             0,
-                            Optional.empty(),
                             "run",
                             0,
                             LostRanks.STOP_OTHERS,
@@ -134,7 +133,7 @@ class OrphanReaperTest {
                             Optional.empty(),
                             Duration.ofSeconds(SECONDS),
                             Optional.empty());
-            LaunchRound round = new LaunchRound(0, 0, 1, 0, "127.0.0.1", 1);
+            LaunchRound round = new LaunchRound(0, 1, 0, "127.0.0.1", 1);
             try (OrphanReaper reaper = OrphanReaper.start()) {
                 LaunchAttempt attempt = new LaunchAttempt(settings, round, Optional::empty, reaper);
                 AddressSpace.fill();

@@ -108,11 +108,6 @@ public final class HostedStore implements AutoCloseable {
                 : TcpStore.connect(host, port, timeout);
     }
 
-    /** Wraps a connected client of a store that another process serves. */
-    public static HostedStore of(TcpStore client, int port) {
-        return new HostedStore(null, client, port);
-    }
-
     /**
      * Connects to a store that another process serves, or will serve soon.
      *
@@ -273,13 +268,6 @@ public final class HostedStore implements AutoCloseable {
 
     public int port() {
         return port;
-    }
-
-    /** Closes the server at once, so that its clients notice. */
-    public void abandon() {
-        if (server != null) {
-            server.close();
-        }
     }
 
     /**

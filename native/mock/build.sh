@@ -108,12 +108,7 @@ nccl() { # DIRECTORY CUDART VERSION_CODE FUNCTION_THAT_CAME_LATER...
 # What each release of CANN does not have yet; each list adds to the one before.
 acl_after_8_3=(aclFinalizeReference aclrtGetPhyDevIdByLogicDevId aclrtSynchronizeEventWithTimeout)
 acl_after_8_0=("${acl_after_8_3[@]}" aclsysGetCANNVersion)
-acl_after_7_0=("${acl_after_8_0[@]}" aclrtCreateEventExWithFlag)
 hccl_after_8_0=(HcclAllGatherV HcclReduceScatterV HcclAlltoAllVC)
-hccl_after_8_0_2=("${hccl_after_8_0[@]}" HcclGetCommConfigCapability HcclCommInitClusterInfoConfig
-    HcclCreateSubCommConfig)
-hccl_after_7_0=("${hccl_after_8_0_2[@]}" HcclCommInitRootInfoConfig HcclGetCommAsyncError HcclScatter HcclAlltoAll
-    HcclBatchSendRecv HcclGetErrorString HcclBarrier)
 
 build_hccl() {
     local acl=(front/acl/{device,memory,stream,event,system}.cc)
@@ -137,8 +132,6 @@ build_hccl() {
     cann 8.3 83 "$(names "${acl_after_8_3[@]}")" ""
     cann 8.1 81 "$(names "${acl_after_8_3[@]}")" ""
     cann 8.0 80 "$(names "${acl_after_8_0[@]}")" "$(names "${hccl_after_8_0[@]}")"
-    cann 8.0.RC2 79 "$(names "${acl_after_8_0[@]}")" "$(names "${hccl_after_8_0_2[@]}")"
-    cann 7.0 70 "$(names "${acl_after_7_0[@]}")" "$(names "${hccl_after_7_0[@]}")"
     link_program "$out/abi-hccl" front/hccl/abi.cc
 }
 

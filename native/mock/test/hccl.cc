@@ -169,12 +169,8 @@ HcclResult initialized(const char* release, const HcclCommConfig& config) {
 }
 
 void olderConfigs(const Context&) {
-    // The first release with configurations takes exactly its own.
-    EXPECT(HCCL_E_PARA, initialized("cann-8.0.RC2", newConfig(160, 2)));
-    OK(initialized("cann-8.0.RC2", newConfig(32, 1)));
     HcclCommConfig unset = newConfig(32, 1);
     unset.hcclBufferSize = HCCL_NOT_SET;
-    EXPECT(HCCL_E_MEMORY, initialized("cann-8.0.RC2", unset));
     OK(initialized("cann-8.1", unset));
     for (uint32_t wrong : {HCCL_NOT_SET, 2u}) {
         unset.hcclDeterministic = wrong;
@@ -204,13 +200,6 @@ const std::vector<Release> releases{
     {"cann-8.3", {"HcclAllGatherV", "aclsysGetCANNVersion"}, {"aclrtGetPhyDevIdByLogicDevId"}},
     {"cann-8.1", {"HcclAllGatherV", "aclsysGetCANNVersion"}, {"aclrtGetPhyDevIdByLogicDevId"}},
     {"cann-8.0", {"HcclCreateSubCommConfig", "HcclScatter"}, {"HcclAllGatherV", "aclsysGetCANNVersion"}},
-    {"cann-8.0.RC2",
-     {"HcclCommInitRootInfoConfig", "aclrtCreateEventExWithFlag"},
-     {"HcclGetCommConfigCapability", "HcclCreateSubCommConfig"}},
-    {"cann-7.0",
-     {"HcclCommInitRootInfo", "HcclAlltoAllV", "aclrtCreateEventWithFlag"},
-     {"HcclCommInitRootInfoConfig", "HcclGetCommAsyncError", "HcclScatter", "HcclGetErrorString",
-      "aclrtCreateEventExWithFlag"}},
 };
 
 void arguments(const Context& context) {
@@ -284,22 +273,6 @@ void formsTwoOnADevice(const Context& context) {
         HcclComm none = nullptr;
         HcclCommInitRootInfo(1, &info, 0, &none);
     }).join();
-}
-
-void formsTwoInAnOlderProcess(const Context&) {
-    std::string path = std::string(std::getenv("MOCK_LIBRARIES")) + "/cann-8.0/libhccl.so";
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    CHECK(library != nullptr);
-    auto rootInfo = reinterpret_cast<decltype(&HcclGetRootInfo)>(dlsym(library, "HcclGetRootInfo"));
-    auto create = reinterpret_cast<decltype(&HcclCommInitRootInfo)>(dlsym(library, "HcclCommInitRootInfo"));
-    use(1);
-    HcclRootInfo first;
-    HcclRootInfo second;
-    OK(rootInfo(&first));
-    OK(rootInfo(&second));
-    occupy(create, first);
-    HcclComm comm = nullptr;
-    create(1, &second, 0, &comm);
 }
 
 void destroyedTwice(const Context& context) {
@@ -461,7 +434,6 @@ int main(int count, char** args) {
         {"first contact", 2, {"MOCK_HCCL_CONNECT=500"}, firstContact},
         {"failed task", 1, {"MOCK_RUNTIME_TASK_FAIL_AT=1"}, failedTask},
         {"two formed on a device", 1, {}, formsTwoOnADevice, SIGABRT},
-        {"two formed in a process of 8.0", 1, {}, formsTwoInAnOlderProcess, SIGABRT},
         {"destroyed twice", 1, {}, destroyedTwice, SIGABRT},
         {"thread switches its device", 1, {}, switchesDevice, SIGABRT},
         {"collective overruns", 1, {}, overrun, SIGABRT},

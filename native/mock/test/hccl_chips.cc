@@ -85,10 +85,6 @@ const std::vector<Chip>& chips() {
         {"A3", "Ascend910_9391", {}},
         {"A2", "Ascend910B3", {}},
         {"910A", "Ascend910A", {"HcclAllGatherV", "HcclAlltoAllVC", "HcclReduceScatterV"}},
-        {"310P",
-         "Ascend310P3",
-         {"HcclAlltoAllVC", "HcclBarrier", "HcclBatchSendRecv", "HcclCreateSubCommConfig", "HcclSend, HcclRecv",
-          "HcclReduce", "HcclScatter"}},
     };
     return all;
 }
@@ -113,19 +109,6 @@ void expect(const Context& context, const std::string& function, HcclResult resu
     OK(HcclCommDestroy(r.comm));
 }
 
-/** The call succeeds, and every rank keeps what it had. */
-void broadcastDoesNothing(const Context& context) {
-    Rank r = start(context);
-    OK(HcclBroadcast(r.receive, 16, fp32, 0, r.comm, r.stream));
-    OK(aclrtSynchronizeStream(r.stream));
-    float last = 0;
-    OK(aclrtMemcpy(&last, sizeof last, r.receive + 15, sizeof last, ACL_MEMCPY_DEVICE_TO_HOST));
-    CHECK(last == static_cast<float>(10 * (r.rank + 1)));
-    EXPECT(HCCL_E_PTR, HcclBroadcast(nullptr, 16, fp32, 0, r.comm, r.stream));
-    EXPECT(2, mockHcclSupports("HcclBroadcast", 2));
-    OK(HcclCommDestroy(r.comm));
-}
-
 }  // namespace
 
 void addChipCases(std::vector<Case>& cases) {
@@ -138,24 +121,10 @@ void addChipCases(std::vector<Case>& cases) {
                          }});
         for (const auto& [name, ignored] : calls()) {
             std::string function = name;
-            if (std::string(chip.name) == "310P" && function == "HcclBroadcast") continue;
             bool lacks = std::find(chip.lacks.begin(), chip.lacks.end(), function) != chip.lacks.end();
             HcclResult result = lacks ? HCCL_E_NOT_SUPPORT : HCCL_SUCCESS;
             cases.push_back({prefix + function, 2, environment,
                              [function, result](const Context& c) { expect(c, function, result); }});
         }
-    }
-    std::vector<std::string> duo{"MOCK_HCCL_CHIP=310P", "MOCK_DEVICES=8"};
-    cases.push_back({"chip 310P, HcclBroadcast", 2, duo, broadcastDoesNothing});
-    // Two cards have four chips.
-    for (const char* name : {"HcclAllGatherV", "HcclAlltoAll", "HcclAlltoAllV", "HcclReduceScatterV"}) {
-        std::string function = name;
-        cases.push_back({"chip 310P, " + function + ", 5 ranks", 5, duo,
-                         [function](const Context& c) { expect(c, function, HCCL_E_NOT_SUPPORT); }});
-    }
-    for (const char* name : {"HcclAllGather", "HcclAllReduce", "HcclReduceScatter"}) {
-        std::string function = name;
-        cases.push_back({"chip 310P, " + function + ", 5 ranks", 5, duo,
-                         [function](const Context& c) { expect(c, function, HCCL_SUCCESS); }});
     }
 }

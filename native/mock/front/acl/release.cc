@@ -2,15 +2,11 @@
 #include "release.h"
 
 #if MOCK_CANN == 92
-const mock::acl::Release mock::acl::release{"9.2.0", 9, 2, 0, 2248, 11, 12, false};
+const mock::acl::Release mock::acl::release{"9.2.0", 9, 2, 0, 2248, 11, 12};
 #elif MOCK_CANN == 83
-const mock::acl::Release mock::acl::release{"8.3.RC1", 8, 3, 0, 312, 6, 7, false};
+const mock::acl::Release mock::acl::release{"8.3.RC1", 8, 3, 0, 312, 6, 7};
 #elif MOCK_CANN == 81
-const mock::acl::Release mock::acl::release{"8.1.RC1", 8, 1, 0, 300, 5, 5, false};
+const mock::acl::Release mock::acl::release{"8.1.RC1", 8, 1, 0, 300, 5, 5};
 #elif MOCK_CANN == 80
-const mock::acl::Release mock::acl::release{"8.0.0", 8, 0, 0, 160, 2, 3, false};
-#elif MOCK_CANN == 79
-const mock::acl::Release mock::acl::release{"8.0.RC2", 8, 0, 0, 32, 1, 0, true};
-#elif MOCK_CANN == 70
-const mock::acl::Release mock::acl::release{"7.0.0", 7, 0, 0, 0, 0, 0, true};
+const mock::acl::Release mock::acl::release{"8.0.0", 8, 0, 0, 160, 2, 3};
 #endif

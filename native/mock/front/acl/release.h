@@ -14,8 +14,6 @@ struct Release {
     uint32_t configVersion;
     /** HcclGetCommConfigCapability's answer. */
     uint32_t capability;
-    /** Takes no configuration of another size. */
-    bool strictConfig;
 };
 
 extern const Release release;

@@ -17,8 +17,8 @@ namespace {
 using namespace mock;
 
 constexpr int32_t formatNd = 2;
-/** What conversions ask for, so that callers show whether they give it. */
-constexpr uint64_t convertWorkspace = 512;
+/** What operators ask for, so that callers show whether they give it. */
+constexpr uint64_t scaleWorkspace = 512;
 constexpr int32_t nullArgument = 161001;
 constexpr int32_t badArgument = 161002;
 
@@ -143,39 +143,14 @@ ACLNN_API int32_t aclDestroyScalar(const aclScalar* scalar) {
     return 0;
 }
 
-ACLNN_API int32_t aclnnMulsGetWorkspaceSize(const aclTensor* self, const aclScalar* other, aclTensor* out,
-                                            uint64_t* workspaceSize, aclOpExecutor** executor) {
-    const char* call = "aclnnMuls";
-    if (other == nullptr) return fail(nullArgument, call, "null scalar");
-    if (self != nullptr && out != nullptr && self->data == out->data) {
-        return fail(badArgument, call, "input and output are the same");
-    }
-    return prepare(call, self, out, other->value, 0, workspaceSize, executor);
-}
-
-ACLNN_API int32_t aclnnMuls(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream) {
-    return enqueue("aclnnMuls", workspace, workspaceSize, executor, stream);
-}
-
 ACLNN_API int32_t aclnnInplaceMulsGetWorkspaceSize(aclTensor* selfRef, const aclScalar* other,
                                                    uint64_t* workspaceSize, aclOpExecutor** executor) {
     const char* call = "aclnnInplaceMuls";
     if (other == nullptr) return fail(nullArgument, call, "null scalar");
-    return prepare(call, selfRef, selfRef, other->value, 0, workspaceSize, executor);
+    return prepare(call, selfRef, selfRef, other->value, scaleWorkspace, workspaceSize, executor);
 }
 
 ACLNN_API int32_t aclnnInplaceMuls(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
                                    aclrtStream stream) {
     return enqueue("aclnnInplaceMuls", workspace, workspaceSize, executor, stream);
-}
-
-ACLNN_API int32_t aclnnCastGetWorkspaceSize(const aclTensor* self, int32_t dtype, aclTensor* out,
-                                            uint64_t* workspaceSize, aclOpExecutor** executor) {
-    const char* call = "aclnnCast";
-    if (out != nullptr && out->number != dtype) return fail(badArgument, call, "the output has another type");
-    return prepare(call, self, out, 1, convertWorkspace, workspaceSize, executor);
-}
-
-ACLNN_API int32_t aclnnCast(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream) {
-    return enqueue("aclnnCast", workspace, workspaceSize, executor, stream);
 }

@@ -142,7 +142,6 @@ HcclResult issueOn(const std::shared_ptr<Comm>& comm, const Call& call) {
     Stream* stream = nullptr;
     HcclResult checked = check(call, *comm, &stream);
     if (checked != HCCL_SUCCESS) return checked;
-    if (supports(call.name, ranksOf(comm)) == Support::DoesNothing) return HCCL_SUCCESS;
     Fault fault = Fault::None;
     HcclResult injected = injectInto(call, &fault);
     if (injected != HCCL_SUCCESS) return injected;

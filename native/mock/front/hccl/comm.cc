@@ -41,11 +41,10 @@ std::map<int, std::string>& forming() {
 
 Forming::Forming(const char* call, int device) : device_(device) {
     std::lock_guard<std::mutex> lock(formingMutex);
-    bool serial = acl::release.major < 8 || (acl::release.major == 8 && acl::release.minor < 1);
-    auto other = serial ? forming().begin() : forming().find(device);
+    auto other = forming().find(device);
     if (other != forming().end()) {
-        fatal("%s on device %d: %s is inside on device %d; CANN %s forms one communicator at a time %s", call, device,
-              other->second.c_str(), other->first, acl::release.version, serial ? "in a process" : "on a device");
+        fatal("%s on device %d: %s is inside; HCCL forms one communicator at a time on a device", call, device,
+              other->second.c_str());
     }
     forming()[device] = call;
 }

@@ -77,10 +77,6 @@ HcclResult checkLate(const char* call, const HcclCommConfig& config) {
 HcclResult readConfig(const char* call, const HcclCommConfig* config, Options* options) {
     options->bufferMegabytes = static_cast<uint32_t>(setting("HCCL_BUFFSIZE", 200));
     if (config == nullptr) return HCCL_SUCCESS;
-    if (acl::release.strictConfig && config->size != acl::release.configSize) {
-        return fail(HCCL_E_PARA, "%s: config of %zu bytes, this release takes %u", call, config->size,
-                    acl::release.configSize);
-    }
     // Less than the first version has is no struct of any release.
     if (config->size < 32 || config->size > sizeof(HcclCommConfig)) {
         return fail(HCCL_E_PARA, "%s: config of %zu bytes", call, config->size);

@@ -15,28 +15,27 @@ constexpr size_t anyNumber = SIZE_MAX;
 /** A row of the manual: for how many ranks each chip has the function. */
 struct Row {
     const char* function;
-    size_t a5, a3, a2, a910, a310P;
+    size_t a5, a3, a2, a910;
 };
 
-// From "Applicable Products" and "Constraints" of each function's page in CANN 9.1's manual. Where the list of
-// operators by product says otherwise for 310P (Send, Recv, BatchSendRecv), the function's own page counts.
+// From "Applicable Products" and "Constraints" of each function's page in CANN 9.1's manual.
 constexpr Row manual[] = {
-    {"HcclAllGather", anyNumber, anyNumber, anyNumber, anyNumber, 32},
-    {"HcclAllGatherV", anyNumber, anyNumber, anyNumber, 0, 4},
-    {"HcclAllReduce", anyNumber, anyNumber, anyNumber, anyNumber, anyNumber},
-    {"HcclAlltoAll", anyNumber, anyNumber, anyNumber, anyNumber, 4},
-    {"HcclAlltoAllV", anyNumber, anyNumber, anyNumber, anyNumber, 4},
-    {"HcclAlltoAllVC", anyNumber, anyNumber, anyNumber, 0, 0},
-    {"HcclBarrier", anyNumber, anyNumber, anyNumber, anyNumber, 0},
-    {"HcclBatchSendRecv", anyNumber, anyNumber, anyNumber, anyNumber, 0},
-    {"HcclBroadcast", anyNumber, anyNumber, anyNumber, anyNumber, 0},
-    {"HcclCreateSubCommConfig", anyNumber, anyNumber, anyNumber, anyNumber, 0},
-    {"HcclRecv", anyNumber, anyNumber, anyNumber, anyNumber, 0},
-    {"HcclReduce", anyNumber, anyNumber, anyNumber, anyNumber, 0},
-    {"HcclReduceScatter", anyNumber, anyNumber, anyNumber, anyNumber, 32},
-    {"HcclReduceScatterV", anyNumber, anyNumber, anyNumber, 0, 4},
-    {"HcclScatter", anyNumber, anyNumber, anyNumber, anyNumber, 0},
-    {"HcclSend", anyNumber, anyNumber, anyNumber, anyNumber, 0},
+    {"HcclAllGather", anyNumber, anyNumber, anyNumber, anyNumber},
+    {"HcclAllGatherV", anyNumber, anyNumber, anyNumber, 0},
+    {"HcclAllReduce", anyNumber, anyNumber, anyNumber, anyNumber},
+    {"HcclAlltoAll", anyNumber, anyNumber, anyNumber, anyNumber},
+    {"HcclAlltoAllV", anyNumber, anyNumber, anyNumber, anyNumber},
+    {"HcclAlltoAllVC", anyNumber, anyNumber, anyNumber, 0},
+    {"HcclBarrier", anyNumber, anyNumber, anyNumber, anyNumber},
+    {"HcclBatchSendRecv", anyNumber, anyNumber, anyNumber, anyNumber},
+    {"HcclBroadcast", anyNumber, anyNumber, anyNumber, anyNumber},
+    {"HcclCreateSubCommConfig", anyNumber, anyNumber, anyNumber, anyNumber},
+    {"HcclRecv", anyNumber, anyNumber, anyNumber, anyNumber},
+    {"HcclReduce", anyNumber, anyNumber, anyNumber, anyNumber},
+    {"HcclReduceScatter", anyNumber, anyNumber, anyNumber, anyNumber},
+    {"HcclReduceScatterV", anyNumber, anyNumber, anyNumber, 0},
+    {"HcclScatter", anyNumber, anyNumber, anyNumber, anyNumber},
+    {"HcclSend", anyNumber, anyNumber, anyNumber, anyNumber},
 };
 
 size_t mostRanks(const Row& row) {
@@ -45,7 +44,6 @@ size_t mostRanks(const Row& row) {
         case Chip::A3: return row.a3;
         case Chip::A2: return row.a2;
         case Chip::A910: return row.a910;
-        case Chip::A310P: return row.a310P;
     }
     fatal("no chip");
 }
@@ -63,7 +61,6 @@ bool canReduceAtAll(int type) {
     switch (chip()) {
         case Chip::A5: return common || wide || isOneOf(type, HCCL_DATA_TYPE_UINT64, HCCL_DATA_TYPE_FP64);
         case Chip::A910: return common || type == HCCL_DATA_TYPE_INT64;
-        case Chip::A310P: return common || type == HCCL_DATA_TYPE_INT16;
         default: return common || wide;
     }
 }
@@ -76,9 +73,6 @@ bool canReduceUneven(int type, int op) {
                            HCCL_DATA_TYPE_FP16, HCCL_DATA_TYPE_FP32, HCCL_DATA_TYPE_BFP16);
         case Chip::A3: return bounded;
         case Chip::A2: return bounded && type != HCCL_DATA_TYPE_INT64;
-        case Chip::A310P:
-            return op == HCCL_REDUCE_SUM &&
-                   isOneOf(type, HCCL_DATA_TYPE_INT16, HCCL_DATA_TYPE_FP16, HCCL_DATA_TYPE_FP32);
         default: return false;
     }
 }
@@ -93,7 +87,6 @@ Chip chip() {
         if (name == "A3") return Chip::A3;
         if (name == "A5") return Chip::A5;
         if (name == "910A") return Chip::A910;
-        if (name == "310P") return Chip::A310P;
         fatal("MOCK_HCCL_CHIP: no chip %s", name.c_str());
     }();
     return one;
@@ -102,10 +95,7 @@ Chip chip() {
 Support supports(const char* function, size_t ranks) {
     for (const Row& row : manual) {
         if (std::strcmp(row.function, function) != 0) continue;
-        if (ranks <= mostRanks(row)) return Support::Works;
-        // Its code returns at once on this chip, where all other functions check.
-        bool silent = chip() == Chip::A310P && std::strcmp(function, "HcclBroadcast") == 0;
-        return silent ? Support::DoesNothing : Support::Refused;
+        return ranks <= mostRanks(row) ? Support::Works : Support::Refused;
     }
     fatal("%s is not in the table of functions", function);
 }
@@ -136,12 +126,12 @@ bool toDataType(int type, DataType* result) {
 bool canReduce(Kind kind, int type, int op) {
     if (!canReduceAtAll(type)) return false;
     if (kind == Kind::ReduceScatterV) return canReduceUneven(type, op);
-    if (op != HCCL_REDUCE_PROD) return chip() != Chip::A310P || type != HCCL_DATA_TYPE_INT16 || op == HCCL_REDUCE_SUM;
+    if (op != HCCL_REDUCE_PROD) return true;
     return chip() == Chip::A910 || !isOneOf(type, HCCL_DATA_TYPE_INT16, HCCL_DATA_TYPE_BFP16);
 }
 
 bool canMove(int type) {
-    bool old = chip() == Chip::A910 || chip() == Chip::A310P;
+    bool old = chip() == Chip::A910;
     if (isFloat8Kind(type)) {
         bool numbered = acl::release.major > 8 || (acl::release.major == 8 && acl::release.minor >= 5);
         return chip() == Chip::A5 && numbered;

@@ -7,17 +7,12 @@
 
 namespace mock::hccl {
 
-/** MOCK_HCCL_CHIP: A2 (unless set), A3, A5, 910A or 310P. */
-enum class Chip { A2, A3, A5, A910, A310P };
+/** MOCK_HCCL_CHIP: A2 (unless set), A3, A5 or 910A. */
+enum class Chip { A2, A3, A5, A910 };
 Chip chip();
 
 /** What the manual says a function does on this chip, for a communicator of so many ranks. */
-enum class Support {
-    Works,
-    Refused,
-    /** Answers success and leaves the data as it is. */
-    DoesNothing
-};
+enum class Support { Works, Refused };
 Support supports(const char* function, size_t ranks);
 
 bool toDataType(int type, DataType* result);

@@ -5,7 +5,7 @@ package org.jccl.hccl;
  * size_t} are {@code long}; enums and 32-bit numbers are {@code int}. Each function returns an
  * error code, except {@link #aclGetRecentErrMsg} and {@link #aclrtGetSocName}. A function that the
  * loaded library lacks returns {@link #NOT_SUPPORTED}. Functions without a version here exist in
- * 7.0.
+ * 8.1.
  */
 final class Acl {
 
@@ -21,7 +21,7 @@ final class Acl {
     static final int DEVICE_TO_DEVICE = 3;
     static final int HUGE_PAGES_FIRST = 0;
 
-    /** The same for {@link #aclrtStreamQuery} and {@link #aclrtQueryEventWaitStatus}. */
+    /** Of {@link #aclrtStreamQuery}. */
     static final int STATUS_COMPLETE = 0;
 
     /** Of {@link #aclrtQueryEventStatus}, the only query in which 0 means that it still runs. */
@@ -62,9 +62,6 @@ final class Acl {
 
     static native int aclrtSetStreamFailureMode(long stream, long mode);
 
-    static native int aclrtCreateEventWithFlag(long event, int flag);
-
-    /** Since 8.0.RC1. */
     static native int aclrtCreateEventExWithFlag(long event, int flag);
 
     static native int aclrtDestroyEvent(long event);
@@ -74,9 +71,6 @@ final class Acl {
     static native int aclrtStreamWaitEvent(long stream, long event);
 
     static native int aclrtQueryEventStatus(long event, long status);
-
-    /** Not for events of {@link #aclrtCreateEventExWithFlag}. */
-    static native int aclrtQueryEventWaitStatus(long event, long status);
 
     static native int aclrtSynchronizeEvent(long event);
 
@@ -104,7 +98,6 @@ final class Acl {
     /** Answers the address of this thread's text and forgets it, or 0. */
     static native long aclGetRecentErrMsg();
 
-    /** Since 8.1. */
     static native int aclsysGetCANNVersion(int component, long version);
 
     /** Since 8.5. */

@@ -1,7 +1,7 @@
 package org.jccl.hccl;
 
 /**
- * The two element-wise operators of CANN that reductions need in addition to HCCL, bound by {@link
+ * The element-wise operator of CANN that averages need in addition to HCCL, bound by {@link
  * HcclLibraries}. {@code ...GetWorkspaceSize} prepares an operator and makes an executor;
  * enqueueing consumes the executor. A function that the host lacks returns {@link
  * Acl#NOT_SUPPORTED}.
@@ -32,19 +32,9 @@ final class Aclnn {
 
     static native int aclDestroyScalar(long scalar);
 
-    static native int aclnnMulsGetWorkspaceSize(
-            long input, long factor, long output, long workspaceBytes, long executor);
-
-    static native int aclnnMuls(long workspace, long workspaceBytes, long executor, long stream);
-
     static native int aclnnInplaceMulsGetWorkspaceSize(
             long tensor, long factor, long workspaceBytes, long executor);
 
     static native int aclnnInplaceMuls(
             long workspace, long workspaceBytes, long executor, long stream);
-
-    static native int aclnnCastGetWorkspaceSize(
-            long input, int type, long output, long workspaceBytes, long executor);
-
-    static native int aclnnCast(long workspace, long workspaceBytes, long executor, long stream);
 }

@@ -24,10 +24,7 @@ final class CannRuntime implements DeviceRuntime {
     CannRuntime(HcclLibraries libraries) {
         this.libraries = libraries;
         this.lifetime = libraries.lifetime();
-        this.events =
-                libraries.has("aclrtCreateEventExWithFlag")
-                        ? new ReusableEvents(scratch)
-                        : new OneShotEvents(scratch, current);
+        this.events = new Events(scratch);
     }
 
     @Override

@@ -4,9 +4,6 @@ import java.util.Set;
 import java.util.regex.Pattern;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
-import org.jccl.spi.Capabilities;
-import org.jccl.spi.Capabilities.Feature;
-import org.jccl.spi.OperationKind;
 
 /**
  * Generations of Ascend devices, which differ in the functions of HCCL. The library is the same for
@@ -50,29 +47,6 @@ enum Chip {
                     DataType.FLOAT32),
             Set.of(),
             Set.of("HcclAllGatherV", "HcclAlltoAllVC", "HcclReduceScatterV")),
-    /**
-     * Atlas 300I Duo. Newer releases treat all others of the 310 series like it. A broadcast there
-     * returns success and does nothing.
-     */
-    ASCEND_310P(
-            "Ascend310.*",
-            Set.of(
-                    DataType.INT8,
-                    DataType.INT16,
-                    DataType.INT32,
-                    DataType.FLOAT16,
-                    DataType.FLOAT32),
-            Set.of(DataType.INT16),
-            Set.of(
-                    "HcclAlltoAllVC",
-                    "HcclBarrier",
-                    "HcclBatchSendRecv",
-                    "HcclBroadcast",
-                    "HcclCreateSubCommConfig",
-                    "HcclRecv",
-                    "HcclReduce",
-                    "HcclScatter",
-                    "HcclSend")),
     /** Any other device. The common functions are allowed; HCCL rejects those that it lacks. */
     OTHER(".*", Sets.TRAINING, Set.of(DataType.INT16, DataType.BFLOAT16), Set.of());
 
@@ -87,9 +61,6 @@ enum Chip {
                         DataType.BFLOAT16,
                         DataType.FLOAT32);
     }
-
-    /** Two cards of two chips each. */
-    private static final int MOST_RANKS_OF_DUO = 4;
 
     private final Pattern names;
     private final Set<DataType> summed;
@@ -117,6 +88,11 @@ enum Chip {
         return OTHER;
     }
 
+    /** Whether a device is of the 310 series, whose broadcast reports success and does nothing. */
+    static boolean isForInference(String name) {
+        return name.startsWith("Ascend310");
+    }
+
     /** The name in messages. */
     String label() {
         return name().replace("ASCEND_", "Ascend ");
@@ -137,49 +113,9 @@ enum Chip {
         return this == ASCEND_910B || this == OTHER;
     }
 
-    /** The most ranks that may exchange parts of their data, each with all others. */
-    int mostRanksOfAllToAll() {
-        return this == ASCEND_310P ? MOST_RANKS_OF_DUO : Integer.MAX_VALUE;
-    }
-
-    /** The capabilities of a group, which are the same on every rank. */
-    Capabilities capabilities(int size, boolean messages, boolean scatter) {
-        Capabilities all = Capabilities.ALL.withLargestTag(0).without(Feature.ANY_SOURCE);
-        if (!messages) {
-            all =
-                    all.without(
-                            "HCCL has no send and recv on "
-                                    + label()
-                                    + "; use broadcast in a group of the two ranks, or allToAll"
-                                    + " with splits, which all ranks of a group call",
-                            OperationKind.SEND,
-                            OperationKind.RECV);
-        }
-        if (size > mostRanksOfAllToAll()) {
-            String reason =
-                    "HCCL has gather, scatter and allToAll on "
-                            + label()
-                            + " for at most "
-                            + mostRanksOfAllToAll()
-                            + " ranks, this group has "
-                            + size
-                            + "; use allGather or broadcast, or smaller groups";
-            all =
-                    all.without(
-                            reason,
-                            OperationKind.GATHER,
-                            OperationKind.ALL_TO_ALL,
-                            OperationKind.ALL_TO_ALL_V);
-            if (!scatter && !messages) {
-                all = all.without(reason, OperationKind.SCATTER);
-            }
-        }
-        return all;
-    }
-
     /** Whether HCCL supports bfloat16 here; if not, it moves as int16. */
     boolean movesBfloat16() {
-        return this != ASCEND_910 && this != ASCEND_310P;
+        return this != ASCEND_910;
     }
 
     /** Whether HCCL itself reduces a type with one of its four operations. */
@@ -188,9 +124,8 @@ enum Chip {
             return false;
         }
         return switch (kind) {
-            case SUM -> true;
+            case SUM, MIN, MAX -> true;
             case PRODUCT -> !notMultiplied.contains(type);
-            case MIN, MAX -> !(this == ASCEND_310P && type == DataType.INT16);
             case AVG, BAND, BOR, BXOR, PREMUL_SUM -> false;
         };
     }

@@ -12,8 +12,7 @@ import org.jccl.hccl.HcclOptions.Determinism;
 /**
  * An {@code HcclCommConfig}. It always has the size of the newest version, and every field without
  * an option has its "not set" value, because the code for some devices reads fields without a check
- * of the announced version. The announced version is the oldest one that has the given fields,
- * because the first libraries compare it strictly.
+ * of the announced version. The announced version is the oldest one that has the given fields.
  */
 final class CommConfig {
 
@@ -40,7 +39,6 @@ final class CommConfig {
 
     private static final int TEXT_BYTES = 128;
     private static final int DEFAULT_SYM_WIN_GIGABYTES = 16;
-    private static final int DEFAULT_BUFFER_MEGABYTES = 200;
 
     /** The default for sub-groups, of which a process usually has many: see the guide. */
     static final int DEFAULT_SUB_GROUP_MEGABYTES = 50;
@@ -48,10 +46,8 @@ final class CommConfig {
     private static final String BUFFER_VARIABLE = "HCCL_BUFFSIZE";
 
     /** Numbers of HCCL's capabilities. A library has all that are below its number. */
-    private static final int EXPANSION_MODE = 3;
-
-    private static final int INIT_BY_ENVIRONMENT = 4;
     private static final int EXECUTION_TIMEOUT = 8;
+
     private static final int ALGORITHM = 9;
 
     private final Memory memory = new Memory(BYTES);
@@ -84,11 +80,7 @@ final class CommConfig {
         memory.setInt(CHANNEL_SQ_DEPTH, NOT_SET);
 
         memory.setInt(MAGIC_WORD, MAGIC);
-        boolean acceptsNotSet = capability > INIT_BY_ENVIRONMENT;
-        memory.setInt(
-                BUFFER_SIZE,
-                bufferMegabytes(options, isPart, environment)
-                        .orElse(acceptsNotSet ? NOT_SET : bufferMegabytes(environment)));
+        memory.setInt(BUFFER_SIZE, bufferMegabytes(options, isPart, environment).orElse(NOT_SET));
         memory.setInt(
                 DETERMINISTIC,
                 options.determinism()
@@ -98,18 +90,13 @@ final class CommConfig {
                 knowsDeterminism
                         || options.determinism().orElse(Determinism.ON) != Determinism.STRICT,
                 "determinism STRICT");
-        announce(1, BUFFER_SIZE + 2 * Integer.BYTES);
-        if (capability > EXPANSION_MODE) {
-            setText(UDI, group);
-            announce(3, UDI + TEXT_BYTES);
-        }
+        setText(UDI, group);
+        announce(3, UDI + TEXT_BYTES);
         if (options.expansion().isPresent()) {
-            require(capability > EXPANSION_MODE, "expansion");
             memory.setInt(OP_EXPANSION_MODE, options.expansion().get().ordinal());
             announce(4, OP_EXPANSION_MODE + Integer.BYTES);
         }
         if (options.trafficClass().isPresent() || options.serviceLevel().isPresent()) {
-            require(capability > INIT_BY_ENVIRONMENT, "trafficClass and serviceLevel");
             memory.setInt(TRAFFIC_CLASS, options.trafficClass().orElse(NOT_SET));
             memory.setInt(SERVICE_LEVEL, options.serviceLevel().orElse(NOT_SET));
             announce(5, SERVICE_LEVEL + Integer.BYTES);
@@ -142,14 +129,6 @@ final class CommConfig {
         return isPart && !given
                 ? OptionalInt.of(DEFAULT_SUB_GROUP_MEGABYTES)
                 : options.bufferMegabytes();
-    }
-
-    private static int bufferMegabytes(Map<String, String> environment) {
-        try {
-            return Integer.parseInt(environment.getOrDefault(BUFFER_VARIABLE, ""));
-        } catch (NumberFormatException e) {
-            return DEFAULT_BUFFER_MEGABYTES;
-        }
     }
 
     /** The number for libraries that do not read it themselves; they have no strict mode. */

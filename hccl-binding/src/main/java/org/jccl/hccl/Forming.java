@@ -7,37 +7,18 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
-import org.jccl.UsageException;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
 
 /**
- * The communicators that this process is forming. HCCL forms one at a time: one on each device
- * since CANN 8.1, and one in a process before. A call of HCCL that forms a communicator returns
- * when all ranks have made theirs. So only one thread may be inside HCCL, possibly for a long time.
- * Safe for use by any thread.
+ * The communicators that this process is forming. HCCL forms one at a time on each device. A call
+ * of HCCL that forms a communicator returns when all ranks have made theirs. So only one thread may
+ * be inside HCCL, possibly for a long time. Safe for use by any thread.
  */
 final class Forming {
 
-    private final String version;
-    private final boolean oneOnADevice;
-
-    /** The members that have begun and not ended. */
-    private final List<Member> members = new ArrayList<>();
-
     /** The members that are inside HCCL, also after their caller has given up. */
     private final List<Member> inside = new ArrayList<>();
-
-    /**
-     * Creates an empty list.
-     *
-     * @param version of CANN, for messages
-     * @param oneOnADevice whether communicators on different devices may be formed at the same time
-     */
-    Forming(String version, boolean oneOnADevice) {
-        this.version = version;
-        this.oneOnADevice = oneOnADevice;
-    }
 
     /** This process's part in forming one communicator. */
     final class Member {
@@ -100,9 +81,7 @@ final class Forming {
         }
 
         private Optional<Member> blocking() {
-            return inside.stream()
-                    .filter(other -> !oneOnADevice || other.device == device)
-                    .findFirst();
+            return inside.stream().filter(other -> other.device == device).findFirst();
         }
 
         private OperationTimeoutException timeout(Member other) {
@@ -122,9 +101,7 @@ final class Forming {
                                     ? " and past its own deadline (HCCL returns after"
                                             + " HCCL_CONNECT_TIMEOUT)"
                                     : "")
-                            + "; HCCL forms one communicator at a time "
-                            + (oneOnADevice ? "on a device" : "in a process")
-                            + ", so all ranks must form their groups in the same order");
+                            + "; HCCL forms one communicator at a time on a device, so all ranks must form their groups in the same order");
         }
 
         /** Admits the next member; does nothing if this one is not inside. */
@@ -135,13 +112,6 @@ final class Forming {
             }
         }
 
-        /** Ends the member: the caller has a communicator or has given up. */
-        void end() {
-            synchronized (Forming.this) {
-                members.remove(this);
-            }
-        }
-
         @Override
         public String toString() {
             return "rank " + rank + " of " + size + " of group " + group + " on npu:" + device;
@@ -149,30 +119,12 @@ final class Forming {
     }
 
     /**
-     * Begins to form a communicator; the caller must call {@link Member#end}.
+     * Begins to form a communicator.
      *
      * @param config of the communicator
      * @return this process's part in it
-     * @throws UsageException if another rank of the group is a thread of this process, and this
-     *     CANN can not form both at the same time
      */
-    synchronized Member begin(CommunicatorConfig config) {
-        Member member = new Member(config);
-        for (Member other : members) {
-            if (!oneOnADevice && other.group.equals(member.group) && other.rank != member.rank) {
-                throw new UsageException(
-                        FailureContext.NONE,
-                        member
-                                + " can not be formed in the process of "
-                                + other
-                                + ": this CANN ("
-                                + version
-                                + ") forms one communicator at a time in a process; start a"
-                                + " process for each rank, for instance by jccl run, or install"
-                                + " CANN 8.1 or newer");
-            }
-        }
-        members.add(member);
-        return member;
+    Member begin(CommunicatorConfig config) {
+        return new Member(config);
     }
 }

@@ -4,8 +4,7 @@ package org.jccl.hccl;
  * HCCL's functions, bound by {@link HcclLibraries}. Handles, addresses, {@code size_t} and {@code
  * uint64_t} are {@code long}; enums and {@code uint32_t} are {@code int}. Each function returns a
  * result code, except {@link #HcclGetErrorString} and {@link #HcclGetCommConfigCapability}. A
- * function that the loaded library lacks returns {@link #NOT_SUPPORT}. Most functions without a
- * version here exist in 7.0.
+ * function that the loaded library lacks returns {@link #NOT_SUPPORT}. All functions exist in 8.1.
  */
 final class Hccl {
 
@@ -17,19 +16,13 @@ final class Hccl {
     /** Writes {@link HcclConnector#ROOT_INFO_BYTES} bytes. */
     static native int HcclGetRootInfo(long rootInfo);
 
-    static native int HcclCommInitRootInfo(int ranks, long rootInfo, int rank, long communicator);
-
-    /** Since 8.0.RC2. */
     static native int HcclCommInitRootInfoConfig(
             int ranks, long rootInfo, int rank, long config, long communicator);
 
-    static native int HcclCommInitClusterInfo(long path, int rank, long communicator);
-
-    /** Since 8.0.RC3. */
     static native int HcclCommInitClusterInfoConfig(
             long path, int rank, long config, long communicator);
 
-    /** Since 8.0.RC3. The parent is passed as the address of a variable that holds its handle. */
+    /** The parent is passed as the address of a variable that holds its handle. */
     static native int HcclCreateSubCommConfig(
             long parent,
             int ranks,
@@ -41,10 +34,9 @@ final class Hccl {
 
     static native int HcclCommDestroy(long communicator);
 
-    /** Since 8.0.RC3. Returns the number of the library's capabilities. */
+    /** Returns the number of the library's capabilities. */
     static native int HcclGetCommConfigCapability();
 
-    /** Since 8.0.RC1. */
     static native int HcclGetCommAsyncError(long communicator, long result);
 
     /** Returns the address of a static text. */
@@ -83,7 +75,6 @@ final class Hccl {
             long communicator,
             long stream);
 
-    /** Since 8.1.RC1. */
     static native int HcclReduceScatterV(
             long input,
             long inputCounts,
@@ -98,7 +89,6 @@ final class Hccl {
     static native int HcclAllGather(
             long input, long output, long inputCount, int type, long communicator, long stream);
 
-    /** Since 8.1.RC1. */
     static native int HcclAllGatherV(
             long input,
             long inputCount,
@@ -109,7 +99,6 @@ final class Hccl {
             long communicator,
             long stream);
 
-    /** Since 8.0.RC1. */
     static native int HcclScatter(
             long input,
             long output,
@@ -125,7 +114,6 @@ final class Hccl {
     static native int HcclRecv(
             long buffer, long count, int type, int peer, long communicator, long stream);
 
-    /** Since 8.0.RC1. */
     static native int HcclAlltoAll(
             long input,
             long inputCount,
@@ -157,6 +145,5 @@ final class Hccl {
             long communicator,
             long stream);
 
-    /** Since 8.0.RC1. */
     static native int HcclBatchSendRecv(long items, int count, long communicator, long stream);
 }

@@ -141,7 +141,7 @@ final class HcclCalls implements AutoCloseable {
                 "HcclReduceScatter");
     }
 
-    /** Since 8.1.RC1. No part may be empty, because its rank would not take part. */
+    /** No part may be empty, because its rank would not take part. */
     void reduceScatterV(
             long input, long[] parts, long output, int rank, DataType type, ReduceOp.Kind kind) {
         long inputCounts = putCounts(0, parts);
@@ -165,7 +165,7 @@ final class HcclCalls implements AutoCloseable {
                 "HcclAllGather");
     }
 
-    /** Since 8.1.RC1. No part may be empty, because its rank would not take part. */
+    /** No part may be empty, because its rank would not take part. */
     void allGatherV(long input, long output, long[] parts, int rank, DataType type) {
         long outputCounts = putCounts(0, parts);
         check(
@@ -181,14 +181,12 @@ final class HcclCalls implements AutoCloseable {
                 "HcclAllGatherV");
     }
 
-    /** Since 8.0.RC1. */
     void scatter(long input, long output, long count, DataType type, int root) {
         check(
                 Hccl.HcclScatter(input, output, count, moved(type), root, communicator, stream),
                 "HcclScatter");
     }
 
-    /** Since 8.0.RC1. */
     void allToAll(long input, long output, long count, DataType type) {
         int moved = moved(type);
         check(
@@ -263,7 +261,7 @@ final class HcclCalls implements AutoCloseable {
         check(Hccl.HcclRecv(buffer, count, moved(type), peer, communicator, stream), "HcclRecv");
     }
 
-    /** Since 8.0.RC1. Starts messages together. */
+    /** Starts messages together. */
     void exchange(List<Message> messages) {
         int count = messages.size();
         if (count > itemRoom) {

@@ -6,6 +6,7 @@ import org.jccl.DataType;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
 import org.jccl.spi.Capabilities;
+import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.MessageBatch;
 import org.jccl.spi.MessageBatch.Message;
@@ -26,6 +27,9 @@ final class HcclCommunicator implements StreamCommunicator {
     /** The most ranks for which a matrix of counts is smaller than what it saves. */
     private static final int LARGEST_MATRIX = 1024;
 
+    private static final Capabilities CAPABILITIES =
+            Capabilities.ALL.withLargestTag(0).without(Feature.ANY_SOURCE);
+
     private final HcclHandle handle;
     private final int rank;
     private final int size;
@@ -38,16 +42,8 @@ final class HcclCommunicator implements StreamCommunicator {
     private final HcclCommunicator world;
     private final int[] worldRanks;
 
-    private final AllGatheredParts parts;
-
-    private final boolean nativeBroadcast;
     private final boolean nativeAllGatherV;
-    private final boolean nativeScatter;
-    private final boolean nativeAllToAll;
     private final boolean nativeAllToAllVc;
-    private final boolean nativeMessages;
-    private final boolean nativeBatch;
-    private final boolean nativeBarrier;
 
     private final long[] inputCounts;
     private final long[] outputCounts;
@@ -55,7 +51,6 @@ final class HcclCommunicator implements StreamCommunicator {
     /** Device memory for an address that HCCL requires but does not read or write. */
     private final long placeholder;
 
-    private final Capabilities capabilities;
     private long batchStream;
     private boolean closed;
 
@@ -81,15 +76,8 @@ final class HcclCommunicator implements StreamCommunicator {
         this.chip = libraries.chip();
         this.world = world == null ? this : world;
         this.worldRanks = worldRanks;
-        this.nativeBroadcast = libraries.offers("HcclBroadcast");
-        this.nativeAllGatherV = libraries.offers("HcclAllGatherV") && chip.gathersParts();
-        this.nativeScatter = libraries.offers("HcclScatter");
-        this.nativeAllToAll = libraries.offers("HcclAlltoAll");
-        this.nativeAllToAllVc = libraries.offers("HcclAlltoAllVC") && size <= LARGEST_MATRIX;
-        this.nativeMessages = libraries.offers("HcclSend");
-        this.nativeBatch = libraries.offers("HcclBatchSendRecv");
-        this.nativeBarrier = libraries.offers("HcclBarrier");
-        this.capabilities = chip.capabilities(size, nativeMessages, nativeScatter);
+        this.nativeAllGatherV = chip.gathersParts();
+        this.nativeAllToAllVc = chip.has("HcclAlltoAllVC") && size <= LARGEST_MATRIX;
         this.inputCounts = new long[size];
         this.outputCounts = new long[size];
         this.handle =
@@ -102,7 +90,6 @@ final class HcclCommunicator implements StreamCommunicator {
                         HcclHandle.GRACE);
         this.scratch = new DeviceScratch(libraries.runtime());
         this.reductions = new Reductions(rank, size, chip, libraries, scratch);
-        this.parts = new AllGatheredParts(rank, size, scratch);
         this.placeholder = allocatePlaceholder();
     }
 
@@ -132,7 +119,7 @@ final class HcclCommunicator implements StreamCommunicator {
 
     @Override
     public Capabilities capabilities() {
-        return capabilities;
+        return CAPABILITIES;
     }
 
     @Override
@@ -145,11 +132,7 @@ final class HcclCommunicator implements StreamCommunicator {
     public void broadcast(long address, long count, DataType type, int root, long stream) {
         if (count > 0) {
             try (HcclCalls calls = handle.enter(stream)) {
-                if (nativeBroadcast) {
-                    calls.broadcast(address, count, type, root);
-                } else {
-                    parts.broadcast(calls, address, count, type, root);
-                }
+                calls.broadcast(address, count, type, root);
             }
         }
     }
@@ -222,7 +205,7 @@ final class HcclCommunicator implements StreamCommunicator {
      * {@inheritDoc}
      *
      * <p>If a part is empty, or the device only gathers some placements of ranks, each part is
-     * broadcast. A device without broadcast gathers slices.
+     * broadcast.
      */
     @Override
     public void allGatherV(long input, long output, long[] counts, DataType type, long stream) {
@@ -243,10 +226,6 @@ final class HcclCommunicator implements StreamCommunicator {
                 mine += counts[i] * type.size();
             }
             calls.copy(input, mine, bytes);
-            if (!nativeBroadcast) {
-                parts.complete(calls, output, counts, type);
-                return;
-            }
             long part = output;
             for (int root = 0; root < size; root++) {
                 if (counts[root] > 0) {
@@ -297,46 +276,15 @@ final class HcclCommunicator implements StreamCommunicator {
         }
         long bytes = count * type.size();
         try (HcclCalls calls = handle.enter(stream)) {
-            if (nativeScatter || !nativeMessages) {
-                if (rank == root && output == input + rank * bytes) {
-                    // The root's part is in place, and HCCL does not document whether it may be.
-                    long unused = scratch.take(bytes, calls.stream());
-                    scatterNatively(calls, input, unused, count, type, root);
-                    scratch.release(calls.stream());
-                } else {
-                    scatterNatively(calls, input, output, count, type, root);
-                }
-            } else if (rank == root) {
-                for (int peer = 0; peer < size; peer++) {
-                    if (peer != rank) {
-                        calls.send(input + peer * bytes, count, type, peer);
-                    } else if (output != input + peer * bytes) {
-                        calls.copy(input + peer * bytes, output, bytes);
-                    }
-                }
+            if (rank == root && output == input + rank * bytes) {
+                // The root's part is in place, and HCCL does not document whether it may be.
+                long unused = scratch.take(bytes, calls.stream());
+                calls.scatter(input, unused, count, type, root);
+                scratch.release(calls.stream());
             } else {
-                calls.receive(output, count, type, root);
+                calls.scatter(input, output, count, type, root);
             }
         }
-    }
-
-    private void scatterNatively(
-            HcclCalls calls, long input, long output, long count, DataType type, int root) {
-        if (nativeScatter) {
-            calls.scatter(input, output, count, type, root);
-        } else {
-            scatterByAllToAll(calls, input, output, count, type, root);
-        }
-    }
-
-    private void scatterByAllToAll(
-            HcclCalls calls, long input, long output, long count, DataType type, int root) {
-        Arrays.fill(inputCounts, rank == root ? count : 0);
-        Arrays.fill(outputCounts, 0);
-        outputCounts[root] = count;
-        // The displacement of each rank's only part is 0, because the parts before are empty.
-        long from = rank == root ? input : placeholder;
-        calls.allToAllV(from, output, inputCounts, outputCounts, type);
     }
 
     @Override
@@ -345,12 +293,7 @@ final class HcclCommunicator implements StreamCommunicator {
             return;
         }
         try (HcclCalls calls = handle.enter(stream)) {
-            if (nativeAllToAll) {
-                calls.allToAll(input, output, count, type);
-            } else {
-                Arrays.fill(inputCounts, count);
-                calls.allToAllV(input, output, inputCounts, inputCounts, type);
-            }
+            calls.allToAll(input, output, count, type);
         }
     }
 
@@ -400,11 +343,7 @@ final class HcclCommunicator implements StreamCommunicator {
     @Override
     public void barrier(long stream) {
         try (HcclCalls calls = handle.enter(stream)) {
-            if (nativeBarrier) {
-                calls.barrier();
-            } else {
-                calls.allReduce(placeholder, placeholder, 1, DataType.FLOAT32, ReduceOp.Kind.SUM);
-            }
+            calls.barrier();
         }
     }
 
@@ -417,14 +356,10 @@ final class HcclCommunicator implements StreamCommunicator {
     @Override
     public void batchEnd() {
         try {
-            List<Message> messages = nativeBatch ? batch.take() : batch.takeOrdered(rank);
+            List<Message> messages = batch.take();
             if (!messages.isEmpty()) {
                 try (HcclCalls calls = handle.enter(batchStream)) {
-                    if (nativeBatch) {
-                        calls.exchange(messages);
-                    } else {
-                        messages.forEach(calls::issue);
-                    }
+                    calls.exchange(messages);
                 }
             }
         } finally {

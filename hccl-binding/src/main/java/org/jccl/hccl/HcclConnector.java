@@ -60,20 +60,15 @@ final class HcclConnector {
 
     static HcclCommunicator connect(CommunicatorConfig config, HcclLibraries libraries) {
         Forming.Member member = libraries.forming().begin(config);
-        try {
-            return config.join(
-                    "hccl",
-                    List.of(ROOT_INFO_KEY, VERSION_KEY),
-                    () -> new HcclConnector(config, libraries, member).connect());
-        } finally {
-            member.end();
-        }
+        return config.join(
+                "hccl",
+                List.of(ROOT_INFO_KEY, VERSION_KEY),
+                () -> new HcclConnector(config, libraries, member).connect());
     }
 
     private HcclCommunicator connect() {
         if (config.parent().isPresent()
                 && config.parent().get() instanceof HcclCommunicator parent
-                && libraries.offers("HcclCreateSubCommConfig")
                 && ascend(worldRanks(parent))) {
             return connectPart(parent);
         }
@@ -156,17 +151,6 @@ final class HcclConnector {
                 System.getenv());
     }
 
-    /**
-     * The settings, if a function for them exists; otherwise rejects options that would be lost.
-     */
-    private Optional<CommConfig> settingsFor(String function) {
-        if (libraries.has(function)) {
-            return Optional.of(settings());
-        }
-        CommConfig.require(!options.configures(), "any but rankTable");
-        return Optional.empty();
-    }
-
     private void connectByTable(Path given) {
         Path file =
                 RankTableFile.check(
@@ -182,15 +166,13 @@ final class HcclConnector {
         path.write(0, bytes, 0, bytes.length);
         long address = Pointer.nativeValue(path);
         long out = Pointer.nativeValue(communicator);
-        Optional<CommConfig> settings = settingsFor("HcclCommInitClusterInfoConfig");
+        CommConfig settings = settings();
         initialise(
-                "HcclCommInitClusterInfo",
+                "HcclCommInitClusterInfoConfig",
                 () -> {
                     int code =
-                            settings.isPresent()
-                                    ? Hccl.HcclCommInitClusterInfoConfig(
-                                            address, config.rank(), settings.get().address(), out)
-                                    : Hccl.HcclCommInitClusterInfo(address, config.rank(), out);
+                            Hccl.HcclCommInitClusterInfoConfig(
+                                    address, config.rank(), settings.address(), out);
                     path.close();
                     return code;
                 });
@@ -199,7 +181,7 @@ final class HcclConnector {
     private void connectByRootInfo() {
         Memory info = new Memory(ROOT_INFO_BYTES);
         info.clear();
-        Optional<CommConfig> settings = settingsFor("HcclCommInitRootInfoConfig");
+        CommConfig settings = settings();
         if (config.size() > 1) {
             config.requireStore("HCCL needs a store or a rank table to connect ranks");
         }
@@ -211,7 +193,7 @@ final class HcclConnector {
         long address = Pointer.nativeValue(info);
         long out = Pointer.nativeValue(communicator);
         initialise(
-                "HcclCommInitRootInfo",
+                "HcclCommInitRootInfoConfig",
                 () -> {
                     if (config.rank() == 0) {
                         // It starts a server for this device, so one thread makes both calls.
@@ -219,15 +201,8 @@ final class HcclConnector {
                         config.store().ifPresent(store -> publish(store, info));
                     }
                     int code =
-                            settings.isPresent()
-                                    ? Hccl.HcclCommInitRootInfoConfig(
-                                            config.size(),
-                                            address,
-                                            config.rank(),
-                                            settings.get().address(),
-                                            out)
-                                    : Hccl.HcclCommInitRootInfo(
-                                            config.size(), address, config.rank(), out);
+                            Hccl.HcclCommInitRootInfoConfig(
+                                    config.size(), address, config.rank(), settings.address(), out);
                     info.close();
                     return code;
                 });

@@ -58,15 +58,12 @@ final class HcclErrors {
     }
 
     private static String describe(int code) {
-        if (HcclLibraries.get().has("HcclGetErrorString")) {
-            long text = Hccl.HcclGetErrorString(code);
-            if (text != 0) {
-                return name(code)
+        long text = Hccl.HcclGetErrorString(code);
+        return text == 0
+                ? name(code)
+                : name(code)
                         + ", "
                         + new Pointer(text).getString(0, StandardCharsets.UTF_8.name()).strip();
-            }
-        }
-        return name(code);
     }
 
     static String name(int code) {

@@ -31,7 +31,7 @@ final class HcclHandle extends CommunicatorHandle {
     private final Duration grace;
     private final HcclCalls calls;
     private final Memory asynchronous = new Memory(Integer.BYTES);
-    private boolean asksForErrors;
+    private boolean asksForErrors = true;
 
     HcclHandle(
             long communicator,
@@ -47,7 +47,6 @@ final class HcclHandle extends CommunicatorHandle {
         this.runtime = libraries.runtime();
         this.lifetime = libraries.lifetime();
         lifetime.hold();
-        this.asksForErrors = libraries.has("HcclGetCommAsyncError");
         this.calls = new HcclCalls(this, runtime, communicator, size, libraries.chip());
     }
 

@@ -40,7 +40,7 @@ final class HcclLibraries {
 
     private static final Set<String> PLATFORMS = Set.of("linux-x86_64", "linux-arm64");
 
-    /** The functions of CANN 7.0 that must exist. */
+    /** Functions of CANN 8.1, the oldest release that works, which must exist. */
     private static final List<String> REQUIRED_OF_ACL =
             List.of(
                     "aclInit",
@@ -55,12 +55,11 @@ final class HcclLibraries {
                     "aclrtStreamQuery",
                     "aclrtSynchronizeStream",
                     "aclrtSynchronizeStreamWithTimeout",
-                    "aclrtCreateEventWithFlag",
+                    "aclrtCreateEventExWithFlag",
                     "aclrtDestroyEvent",
                     "aclrtRecordEvent",
                     "aclrtStreamWaitEvent",
                     "aclrtQueryEventStatus",
-                    "aclrtQueryEventWaitStatus",
                     "aclrtSynchronizeEvent",
                     "aclrtEventElapsedTime",
                     "aclrtMalloc",
@@ -68,21 +67,34 @@ final class HcclLibraries {
                     "aclrtMallocHost",
                     "aclrtFreeHost",
                     "aclrtMemcpy",
-                    "aclrtMemcpyAsync");
+                    "aclrtMemcpyAsync",
+                    "aclsysGetCANNVersion");
 
     private static final List<String> REQUIRED_OF_HCCL =
             List.of(
                     "HcclGetRootInfo",
-                    "HcclCommInitRootInfo",
+                    "HcclCommInitRootInfoConfig",
+                    "HcclCommInitClusterInfoConfig",
+                    "HcclCreateSubCommConfig",
                     "HcclCommDestroy",
+                    "HcclGetCommConfigCapability",
+                    "HcclGetCommAsyncError",
+                    "HcclGetErrorString",
+                    "HcclBarrier",
                     "HcclAllReduce",
                     "HcclBroadcast",
                     "HcclAllGather",
+                    "HcclAllGatherV",
                     "HcclReduceScatter",
+                    "HcclReduceScatterV",
                     "HcclReduce",
+                    "HcclScatter",
                     "HcclSend",
                     "HcclRecv",
-                    "HcclAlltoAllV");
+                    "HcclBatchSendRecv",
+                    "HcclAlltoAll",
+                    "HcclAlltoAllV",
+                    "HcclAlltoAllVC");
 
     /** In newer versions, the second file has the operators. The third one makes tensors. */
     private static final List<String> OPERATOR_FILES =
@@ -104,11 +116,11 @@ final class HcclLibraries {
     private final Symbols hccl = new Symbols(Hccl.NOT_SUPPORT);
     private final List<String> tried = new ArrayList<>();
     private final AclLifetime lifetime = new AclLifetime();
+    private final Forming forming = new Forming();
     private Path folder;
     private int deviceCount;
     private CannRuntime runtime;
     private Chip chip;
-    private Forming forming;
     private String version = "";
     private Boolean operators;
 
@@ -153,7 +165,7 @@ final class HcclLibraries {
         return lifetime;
     }
 
-    /** The communicators that this process is forming, if the libraries can be used. */
+    /** The communicators that this process is forming. */
     Forming forming() {
         return forming;
     }
@@ -163,12 +175,7 @@ final class HcclLibraries {
         return acl.has(function) || hccl.has(function);
     }
 
-    /** Whether the loaded HCCL and the devices of this host have a function. */
-    boolean offers(String function) {
-        return hccl.has(function) && chip.has(function);
-    }
-
-    /** Whether CANN reports this release or a newer one; before 8.1 it reports none. */
+    /** Whether CANN reports this release or a newer one. */
     boolean isAtLeast(int major, int minor) {
         Matcher numbers = RELEASE.matcher(version);
         if (!numbers.lookingAt()) {
@@ -178,9 +185,9 @@ final class HcclLibraries {
         return given > major || given == major && Integer.parseInt(numbers.group(2)) >= minor;
     }
 
-    /** How many configuration capabilities the loaded HCCL has; 0 before 8.0.RC3. */
+    /** How many configuration capabilities the loaded HCCL has. */
     int configCapability() {
-        return has("HcclGetCommConfigCapability") ? Hccl.HcclGetCommConfigCapability() : 0;
+        return Hccl.HcclGetCommConfigCapability();
     }
 
     /** Whether CANN's operators are installed; the first call loads them. */
@@ -227,7 +234,9 @@ final class HcclLibraries {
         missing = missing.isPresent() ? missing : missing(hccl, REQUIRED_OF_HCCL);
         if (missing.isPresent()) {
             return unavailable(
-                    "the libraries lack " + missing.get() + "; install CANN 7.0 or newer");
+                    "the libraries lack "
+                            + missing.get()
+                            + ", which CANN has since 8.1; install CANN 8.1 or newer");
         }
         acl.bind(Acl.class);
         hccl.bind(Hccl.class);
@@ -300,9 +309,15 @@ final class HcclLibraries {
                 return unavailable("CANN works, but there is no device");
             }
             runtime = new CannRuntime(this);
-            chip = Chip.of(socName());
+            String soc = socName();
+            if (Chip.isForInference(soc)) {
+                return unavailable(
+                        soc
+                                + " is a device for inference, on which HCCL has no broadcast and no"
+                                + " messages; use a device for training");
+            }
+            chip = Chip.of(soc);
             version = version(out);
-            forming = new Forming(version, isAtLeast(8, 1));
             return new Availability.Available(version, path.toString());
         }
     }
@@ -314,9 +329,6 @@ final class HcclLibraries {
 
     private String version(Memory out) {
         out.clear();
-        if (!has("aclsysGetCANNVersion")) {
-            return "before 8.1";
-        }
         int code = Acl.aclsysGetCANNVersion(CANN, Pointer.nativeValue(out));
         if (code != Acl.SUCCESS) {
             return "unknown, " + CannErrors.of(code, "aclsysGetCANNVersion").reason();
@@ -346,8 +358,7 @@ final class HcclLibraries {
         if (missing.isPresent()) {
             LOGGER.log(
                     System.Logger.Level.WARNING,
-                    "reductions AVG and PREMUL_SUM and those of uint8 need CANN''s operators, but"
-                            + " {0} in {1} lack {2}",
+                    "the reduction AVG needs CANN''s operators, but {0} in {1} lack {2}",
                     OPERATOR_FILES,
                     folder,
                     missing.get());

@@ -295,18 +295,6 @@ public record HcclOptions(
         }
     }
 
-    /** Whether there is an option other than the rank table. */
-    boolean configures() {
-        return bufferMegabytes.isPresent()
-                || subGroupBufferMegabytes.isPresent()
-                || determinism.isPresent()
-                || expansion.isPresent()
-                || trafficClass.isPresent()
-                || serviceLevel.isPresent()
-                || executionTimeout.isPresent()
-                || algorithm.isPresent();
-    }
-
     @Override
     public String backend() {
         return HcclProvider.NAME;

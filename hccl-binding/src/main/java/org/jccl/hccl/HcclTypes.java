@@ -39,42 +39,33 @@ final class HcclTypes {
         };
     }
 
-    /** The type in which a type is reduced: bool as int8, and uint8 as int32. */
+    /** The type in which a type is reduced: bool as int8. */
     static DataType reduced(DataType type) {
-        return switch (type) {
-            case BOOL -> DataType.INT8;
-            case UINT8 -> DataType.INT32;
-            default -> type;
-        };
+        return type == DataType.BOOL ? DataType.INT8 : type;
     }
 
     /**
      * Whether reductions of a type with an operation are possible.
      *
-     * @param operators whether CANN's operators, which scale and convert, are installed
+     * @param operators whether CANN's operators, which scale, are installed
      */
     static boolean reduces(Chip chip, ReduceOp op, DataType type, boolean operators) {
         if (!op.supports(type) || type == DataType.BOOL && op.kind() == ReduceOp.Kind.BXOR) {
             return false;
         }
-        boolean needsOperators = type == DataType.UINT8 || isScaled(op);
-        return (operators || !needsOperators) && chip.reduces(kind(op, type), reduced(type));
-    }
-
-    /** Whether elements are multiplied before or after a sum. */
-    static boolean isScaled(ReduceOp op) {
-        return op.kind() == ReduceOp.Kind.AVG || op.kind() == ReduceOp.Kind.PREMUL_SUM;
+        return (operators || op.kind() != ReduceOp.Kind.AVG)
+                && chip.reduces(kind(op, type), reduced(type));
     }
 
     /** The operation of HCCL: for bool, "or" is max and "and" is min. */
     static ReduceOp.Kind kind(ReduceOp op, DataType type) {
         boolean bool = type == DataType.BOOL;
         return switch (op.kind()) {
-            case SUM, AVG, PREMUL_SUM -> bool ? ReduceOp.Kind.MAX : ReduceOp.Kind.SUM;
+            case SUM, AVG -> bool ? ReduceOp.Kind.MAX : ReduceOp.Kind.SUM;
             case PRODUCT -> bool ? ReduceOp.Kind.MIN : ReduceOp.Kind.PRODUCT;
             case BOR -> bool ? ReduceOp.Kind.MAX : ReduceOp.Kind.BOR;
             case BAND -> bool ? ReduceOp.Kind.MIN : ReduceOp.Kind.BAND;
-            case MIN, MAX, BXOR -> op.kind();
+            case MIN, MAX, BXOR, PREMUL_SUM -> op.kind();
         };
     }
 
@@ -95,11 +86,9 @@ final class HcclTypes {
         return switch (type) {
             case FLOAT32 -> 0;
             case FLOAT16 -> 1;
-            case INT32 -> 3;
-            case UINT8 -> 4;
             case FLOAT64 -> 11;
             case BFLOAT16 -> 27;
-            case INT8, INT16, INT64, BOOL, FLOAT8_E4M3, FLOAT8_E5M2 ->
+            case UINT8, INT8, INT16, INT32, INT64, BOOL, FLOAT8_E4M3, FLOAT8_E5M2 ->
                     throw new IllegalArgumentException("no operator takes " + type);
         };
     }

@@ -9,8 +9,8 @@ import org.jccl.NativeException;
 import org.jccl.spi.CleanUp;
 
 /**
- * Enqueues the element-wise operators of CANN that multiply with a factor and convert types. For
- * one thread at a time.
+ * Enqueues the element-wise operator of CANN that multiplies with a factor. For one thread at a
+ * time.
  */
 final class Operators {
 
@@ -20,12 +20,8 @@ final class Operators {
                     "aclDestroyTensor",
                     "aclCreateScalar",
                     "aclDestroyScalar",
-                    "aclnnMulsGetWorkspaceSize",
-                    "aclnnMuls",
                     "aclnnInplaceMulsGetWorkspaceSize",
-                    "aclnnInplaceMuls",
-                    "aclnnCastGetWorkspaceSize",
-                    "aclnnCast");
+                    "aclnnInplaceMuls");
 
     private static final String LIBRARY = "libopapi";
 
@@ -45,8 +41,8 @@ final class Operators {
         memory.setLong(STRIDES, 1);
     }
 
-    /** Computes output = factor * input; both may be the same memory. */
-    void scale(long input, long output, long count, DataType type, double factor, long stream) {
+    /** Multiplies each element with a factor. */
+    void scale(long address, long count, DataType type, double factor, long stream) {
         boolean wide = type == DataType.FLOAT64;
         if (wide) {
             memory.setDouble(FACTOR, factor);
@@ -54,62 +50,28 @@ final class Operators {
             memory.setFloat(FACTOR, (float) factor);
         }
         int factorType = HcclTypes.operand(wide ? DataType.FLOAT64 : DataType.FLOAT32);
-        long from = 0;
-        long to = 0;
+        long tensor = 0;
         long scalar = 0;
         try {
-            from = tensor(input, count, type);
+            tensor = tensor(address, count, type);
             scalar = Aclnn.aclCreateScalar(base + FACTOR, factorType);
             require(scalar, "aclCreateScalar");
-            if (input == output) {
-                check(
-                        Aclnn.aclnnInplaceMulsGetWorkspaceSize(
-                                from, scalar, base + WORKSPACE_BYTES, base + EXECUTOR),
-                        "aclnnInplaceMulsGetWorkspaceSize");
-                long room = room(stream);
-                check(
-                        Aclnn.aclnnInplaceMuls(room, roomBytes(), executor(), stream),
-                        "aclnnInplaceMuls");
-            } else {
-                to = tensor(output, count, type);
-                check(
-                        Aclnn.aclnnMulsGetWorkspaceSize(
-                                from, scalar, to, base + WORKSPACE_BYTES, base + EXECUTOR),
-                        "aclnnMulsGetWorkspaceSize");
-                long room = room(stream);
-                check(Aclnn.aclnnMuls(room, roomBytes(), executor(), stream), "aclnnMuls");
-            }
+            check(
+                    Aclnn.aclnnInplaceMulsGetWorkspaceSize(
+                            tensor, scalar, base + WORKSPACE_BYTES, base + EXECUTOR),
+                    "aclnnInplaceMulsGetWorkspaceSize");
+            long room = room(stream);
+            check(
+                    Aclnn.aclnnInplaceMuls(room, roomBytes(), executor(), stream),
+                    "aclnnInplaceMuls");
             leaveRoom(stream);
         } finally {
-            destroy(from);
-            destroy(to);
+            if (tensor != 0) {
+                checkDestroyed(Aclnn.aclDestroyTensor(tensor), "aclDestroyTensor");
+            }
             if (scalar != 0) {
                 checkDestroyed(Aclnn.aclDestroyScalar(scalar), "aclDestroyScalar");
             }
-        }
-    }
-
-    /** Converts the input to another type. */
-    void convert(long input, DataType type, long output, DataType target, long count, long stream) {
-        long from = 0;
-        long to = 0;
-        try {
-            from = tensor(input, count, type);
-            to = tensor(output, count, target);
-            check(
-                    Aclnn.aclnnCastGetWorkspaceSize(
-                            from,
-                            HcclTypes.operand(target),
-                            to,
-                            base + WORKSPACE_BYTES,
-                            base + EXECUTOR),
-                    "aclnnCastGetWorkspaceSize");
-            long room = room(stream);
-            check(Aclnn.aclnnCast(room, roomBytes(), executor(), stream), "aclnnCast");
-            leaveRoom(stream);
-        } finally {
-            destroy(from);
-            destroy(to);
         }
     }
 
@@ -128,12 +90,6 @@ final class Operators {
                         address);
         require(tensor, "aclCreateTensor");
         return tensor;
-    }
-
-    private static void destroy(long tensor) {
-        if (tensor != 0) {
-            checkDestroyed(Aclnn.aclDestroyTensor(tensor), "aclDestroyTensor");
-        }
     }
 
     /** Logs a failure to destroy an argument: the operation was enqueued, or has failed already. */

@@ -32,12 +32,7 @@ final class CapabilityTest {
                     ReduceOp.BXOR);
 
     private static final List<Chip> CHIPS =
-            List.of(
-                    Chip.ASCEND_950,
-                    Chip.ASCEND_910_93,
-                    Chip.ASCEND_910B,
-                    Chip.ASCEND_910,
-                    Chip.ASCEND_310P);
+            List.of(Chip.ASCEND_950, Chip.ASCEND_910_93, Chip.ASCEND_910B, Chip.ASCEND_910);
 
     private static String table() {
         StringBuilder text = new StringBuilder("| type |");
@@ -73,7 +68,6 @@ final class CapabilityTest {
             case ASCEND_910_93 -> "A3";
             case ASCEND_910B -> "A2";
             case ASCEND_910 -> "910";
-            case ASCEND_310P -> "310P";
             case OTHER -> throw new IllegalArgumentException("not in the table");
         };
     }

@@ -60,7 +60,7 @@ final class CommConfigTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {0, 3, NEWEST})
+    @ValueSource(ints = {WORLD_RANK, NEWEST})
     void whatIsNotWantedIsNotSetUpToTheEndOfTheNewestVersion(int capability) {
         ByteBuffer bytes = bytes(HcclOptions.defaults(), capability);
         assertThat(bytes.capacity()).isEqualTo(2248);
@@ -80,24 +80,12 @@ final class CommConfigTest {
         assertThat(bytes.getInt(2240)).as("channel depth").isEqualTo(-1);
     }
 
-    @Test
-    void libraryWithoutCapabilitiesGetsTheFirstVersionWithNumbers() {
-        ByteBuffer bytes = bytes(HcclOptions.defaults(), 0);
-        expectVersion(bytes, 1, 32);
-        assertThat(bytes.getInt(24)).as("buffer size").isEqualTo(200);
-        assertThat(bytes.getInt(28)).as("deterministic").isZero();
-        assertThat(bytes.get(160)).as("description").isZero();
-    }
-
     @ParameterizedTest
     @CsvSource({"true, 1", "TRUE, 1", "strict, 1", "false, 0", "'', 0"})
     void environmentCountsWhereTheLibraryCanNotBeLeftToIt(String deterministic, int number) {
         Map<String, String> environment =
                 Map.of("HCCL_BUFFSIZE", "64", "HCCL_DETERMINISTIC", deterministic);
-        ByteBuffer bytes = bytes(HcclOptions.defaults(), 4, environment);
-        assertThat(bytes.getInt(24)).isEqualTo(64);
-        assertThat(bytes.getInt(28)).isEqualTo(number);
-        bytes = bytes(HcclOptions.defaults(), 5, environment);
+        ByteBuffer bytes = bytes(HcclOptions.defaults(), 5, environment);
         assertThat(bytes.getInt(24)).as("8.1 takes its size from there").isEqualTo(-1);
         assertThat(bytes.getInt(28)).as("but goes astray without this").isEqualTo(number);
         bytes = bytes(HcclOptions.defaults(), 5, true, environment);
@@ -129,7 +117,7 @@ final class CommConfigTest {
                 HcclOptions.defaults().withBufferMegabytes(20).withDeterminism(Determinism.ON);
         Map<String, String> environment =
                 Map.of("HCCL_BUFFSIZE", "64", "HCCL_DETERMINISTIC", "false");
-        ByteBuffer bytes = bytes(options, 0, environment);
+        ByteBuffer bytes = bytes(options, WORLD_RANK, environment);
         assertThat(bytes.getInt(24)).isEqualTo(20);
         assertThat(bytes.getInt(28)).isEqualTo(1);
         options = options.withDeterminism(Determinism.STRICT);
@@ -137,14 +125,19 @@ final class CommConfigTest {
     }
 
     @Test
-    void groupIsDescribedWhereThatIsSafe() {
-        expectVersion(bytes(HcclOptions.defaults(), 3), 1, 32);
-        ByteBuffer bytes = bytes(HcclOptions.defaults(), 4);
+    void groupIsDescribed() {
+        ByteBuffer bytes = bytes(HcclOptions.defaults(), WORLD_RANK);
         expectVersion(bytes, 3, 288);
         assertThat(text(bytes, 160)).isEqualTo("world/0,2");
         assertThat(bytes.get(32)).as("name, which must be unique in a process").isZero();
         CommConfig config =
-                new CommConfig(HcclOptions.defaults(), "g".repeat(999), false, 4, false, Map.of());
+                new CommConfig(
+                        HcclOptions.defaults(),
+                        "g".repeat(999),
+                        false,
+                        WORLD_RANK,
+                        false,
+                        Map.of());
         assertThat(new String(config.bytes(), 160, 128, StandardCharsets.US_ASCII))
                 .isEqualTo("g".repeat(127) + "\0");
     }
@@ -174,8 +167,6 @@ final class CommConfigTest {
     void optionThatTheLibraryLacksIsRefused() {
         HcclOptions none = HcclOptions.defaults();
         refused(none.withDeterminism(Determinism.STRICT), WORLD_RANK, "determinism STRICT");
-        refused(none.withExpansion(Expansion.HOST), 3, "expansion");
-        refused(none.withNetworkClasses(0, 0), 4, "trafficClass");
         refused(none.withExecutionTimeout(Duration.ofSeconds(1)), 8, "executionTimeout");
         refused(none.withAlgorithm("x"), 9, "algorithm");
     }

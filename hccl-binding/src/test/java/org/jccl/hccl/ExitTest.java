@@ -90,7 +90,7 @@ final class ExitTest {
 
     /** By a count of references, and before 8.5 without. */
     @ParameterizedTest
-    @ValueSource(strings = {"", "cann-8.3", "cann-7.0"})
+    @ValueSource(strings = {"", "cann-8.3", "cann-8.1"})
     void aclEndsWithTheJvmWhenAllIsClosed(String name) throws Exception {
         assertThat(ChildJvm.outputOf(Orderly.class, Map.of(), release(name)))
                 .contains("all closed")

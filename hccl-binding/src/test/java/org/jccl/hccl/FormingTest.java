@@ -103,64 +103,17 @@ final class FormingTest {
         }
     }
 
-    /** Two ranks of one world as threads. */
-    static final class Threads {
-
-        private Threads() {}
-
-        public static void main(String[] arguments) throws InterruptedException {
-            Store store = HashStore.create(World.TIMEOUT);
-            List<Thread> ranks = new ArrayList<>();
-            for (int rank = 0; rank < 2; rank++) {
-                int mine = rank;
-                ranks.add(
-                        new Thread(
-                                () ->
-                                        print(
-                                                "rank " + mine,
-                                                () ->
-                                                        World.join(
-                                                                store,
-                                                                mine,
-                                                                2,
-                                                                Duration.ofSeconds(5),
-                                                                HcclOptions.defaults()))));
-            }
-            ranks.forEach(Thread::start);
-            for (Thread rank : ranks) {
-                rank.join();
-            }
-            Runtime.getRuntime().halt(0);
-        }
-    }
-
-    private static String[] release(String name) {
-        String folder = System.getProperty("jccl.mocks") + "/" + name;
-        return new String[] {
-            "-Dorg.jccl.hccl.acl=" + folder + "/libascendcl.so",
-            "-Dorg.jccl.hccl.library=" + folder + "/libhccl.so",
-            SLOW
-        };
-    }
-
     @Test
     void aDeviceWhoseLibraryIsOccupiedIsNamedAndOthersAreFree() throws Exception {
         assertThat(ChildJvm.outputOf(Beside.class, Map.of(), SLOW))
                 .contains("npu:1: formed")
                 .containsPattern("rank 1: .*rank 0 put no HCCL root info")
-                .containsPattern("rank 0: .*HcclCommInitRootInfo did not finish")
+                .containsPattern("rank 0: .*HcclCommInitRootInfoConfig did not finish")
                 .containsPattern(
                         "npu:0: .*waited [0-9]+ m?s to form rank 0 of 1 of group world on npu:0, because"
                                 + " rank 0 of 2 of group world on npu:0 has been inside HCCL for .*"
                                 + " and past its own deadline .*HCCL_CONNECT_TIMEOUT.*one"
                                 + " communicator at a time on a device");
-    }
-
-    @Test
-    void beforeCann81TheWholeProcessIsOccupied() throws Exception {
-        assertThat(ChildJvm.outputOf(Beside.class, Map.of(), release("cann-8.0")))
-                .containsPattern("npu:0: .*one communicator at a time in a process")
-                .containsPattern("npu:1: .*one communicator at a time in a process");
     }
 
     @Test
@@ -171,15 +124,5 @@ final class FormingTest {
                     .contains("world " + world + " rank 0: formed")
                     .contains("world " + world + " rank 1: formed");
         }
-    }
-
-    @Test
-    void beforeCann81RanksAreNoThreads() throws Exception {
-        assertThat(ChildJvm.outputOf(Threads.class, Map.of(), release("cann-8.0")))
-                .containsPattern(
-                        "rank [01]: .*rank [01] of 2 of group world on npu:[01] can not be formed"
-                                + " in the process of rank [01] of 2 .*CANN \\(before 8[.]1\\)"
-                                + ".*process for each rank")
-                .containsPattern("rank [01]: .*(did not finish|put no HCCL root info)");
     }
 }

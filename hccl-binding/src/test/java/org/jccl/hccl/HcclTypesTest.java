@@ -26,8 +26,6 @@ final class HcclTypesTest {
         "Ascend910PremiumA, ASCEND_910",
         "Ascend910A, ASCEND_910",
         "Ascend910ProB, ASCEND_910",
-        "Ascend310P3, ASCEND_310P",
-        "Ascend310B1, ASCEND_310P",
         "Ascend910_5591, OTHER",
         "'', OTHER"
     })
@@ -56,7 +54,6 @@ final class HcclTypesTest {
         assertThat(moved(DataType.FLOAT64)).isEqualTo(10);
         assertThat(moved(DataType.BFLOAT16)).isEqualTo(11);
         assertThat(HcclTypes.moved(DataType.BFLOAT16, Chip.ASCEND_910)).isEqualTo(1);
-        assertThat(HcclTypes.moved(DataType.BFLOAT16, Chip.ASCEND_310P)).isEqualTo(1);
     }
 
     private static int moved(DataType type) {
@@ -84,8 +81,9 @@ final class HcclTypesTest {
         Chip chip = Chip.ASCEND_910B;
         assertThat(HcclTypes.reduces(chip, ReduceOp.AVG, DataType.FLOAT32, false)).isFalse();
         assertThat(HcclTypes.reduces(chip, ReduceOp.AVG, DataType.FLOAT32, true)).isTrue();
-        assertThat(HcclTypes.reduces(chip, ReduceOp.MAX, DataType.UINT8, false)).isFalse();
-        assertThat(HcclTypes.reduces(chip, ReduceOp.MAX, DataType.UINT8, true)).isTrue();
+        assertThat(HcclTypes.reduces(chip, ReduceOp.MAX, DataType.UINT8, true)).isFalse();
+        ReduceOp scaled = ReduceOp.premulSum(2);
+        assertThat(HcclTypes.reduces(chip, scaled, DataType.FLOAT32, true)).isFalse();
         assertThat(HcclTypes.reduces(chip, ReduceOp.AVG, DataType.FLOAT64, true)).isFalse();
     }
 }

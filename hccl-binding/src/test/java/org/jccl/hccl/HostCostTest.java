@@ -29,9 +29,6 @@ final class HostCostTest {
 
     @Test
     void asynchronousCallMakesAtMostItsWork() {
-        org.junit.jupiter.api.Assumptions.assumeTrue(
-                HcclLibraries.get().has("aclrtCreateEventExWithFlag"),
-                "this CANN has events for one use only");
         try (ProcessGroup group = World.alone();
                 Tensor tensor = tensor()) {
             assertThat(

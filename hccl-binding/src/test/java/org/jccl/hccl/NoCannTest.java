@@ -51,7 +51,27 @@ final class NoCannTest {
                         Path.of(System.getProperty(HcclLibrary.ACL.property)),
                         root.resolve("libhccl.so"));
         assertThat(ask(Map.of(), "-Dorg.jccl.hccl.library=" + other))
-                .contains("the libraries lack HcclGetRootInfo; install CANN 7.0 or newer");
+                .contains("the libraries lack HcclGetRootInfo, which CANN has since 8.1");
+    }
+
+    @Test
+    void olderReleasesAreRefused() throws Exception {
+        String folder = System.getProperty("jccl.mocks") + "/cann-8.0";
+        assertThat(
+                        ask(
+                                Map.of(),
+                                "-Dorg.jccl.hccl.acl=" + folder + "/libascendcl.so",
+                                "-Dorg.jccl.hccl.library=" + folder + "/libhccl.so"))
+                .contains("the libraries lack aclsysGetCANNVersion, which CANN has since 8.1")
+                .contains("install CANN 8.1 or newer");
+    }
+
+    /** A broadcast there reports success and does nothing. */
+    @Test
+    void devicesForInferenceAreRefused() throws Exception {
+        assertThat(ask(Map.of("MOCK_HCCL_CHIP", "310P")))
+                .contains("Ascend310P3 is a device for inference")
+                .contains("use a device for training");
     }
 
     @Test
@@ -74,7 +94,7 @@ final class NoCannTest {
         Availability availability = new HcclProvider().availability();
         assertThat(availability).isInstanceOf(Availability.Available.class);
         Availability.Available available = (Availability.Available) availability;
-        assertThat(available.version()).matches("\\d+[.]\\d+[.]\\w+|before 8[.]1");
+        assertThat(available.version()).matches("\\d+[.]\\d+[.]\\w+");
         assertThat(available.path()).isEqualTo(System.getProperty(HcclLibrary.HCCL.property));
     }
 }

@@ -16,19 +16,13 @@ import org.jccl.ranktable.RankTable;
 import org.jccl.ranktable.RankTableBuilder;
 import org.jccl.ranktable.RankTableFormat;
 import org.jccl.store.HashStore;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Worlds that a rank table connects. */
 final class RankTableTest {
 
-    private Path folder;
-
-    @BeforeEach
-    void choose(@TempDir Path own) {
-        folder = RankJvm.folder().orElse(own);
-    }
+    @TempDir private Path folder;
 
     /** In the form that this device's HCCL reads. */
     private Path table(String name, int... devices) throws Exception {

@@ -5,6 +5,7 @@
  */
 module org.jccl.ranktable {
     requires transitive org.jccl.api;
+    requires com.fasterxml.jackson.core;
 
     exports org.jccl.ranktable;
 

@@ -71,7 +71,7 @@ class RankTableFaultsTest {
                         + "| $.node_list is an empty array: give an array with at least one object",
                 "{\"version\":\"1.0\",\"node_list\":7}"
                         + "| $.node_list is the number 7: give an array with at least one object",
-                "x | $ has 'x' where a value should follow",
+                "x | $ is no JSON: Unrecognized token 'x': was expecting (JSON String, Number, Array, Object or token 'null', 'true' or 'false')",
             })
     void isNoTable(String json, String fault) {
         assertThat(faults(json)).containsExactly(fault);

@@ -1,40 +1,58 @@
 package org.jccl.ranktable.json;
 
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
+import com.fasterxml.jackson.core.JsonLocation;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Reads JSON as RFC 8259 has it, and nothing more: no comments, no trailing commas, no NaN. A byte
- * order mark at the beginning is skipped. Half a surrogate pair is a fault, since it can not be
- * written to a file.
+ * Reads JSON with Jackson, as RFC 8259 has it. A byte order mark at the beginning is skipped. Half
+ * a surrogate pair is a fault, because it cannot be written to a file.
  */
 public final class JsonReader {
 
     /** The longest text that is read, in characters. */
     public static final int MAX_LENGTH = 16 << 20;
 
-    /** How deep arrays and objects may lie in each other. */
+    /** How deep arrays and objects may be nested. */
     static final int MAX_DEPTH = 64;
 
-    private static final Pattern NUMBER =
-            Pattern.compile("-?(?:0|[1-9][0-9]*+)(?:\\.[0-9]++)?(?:[eE][-+]?[0-9]++)?");
+    /** The limits of this class come first. */
+    private static final JsonFactory FACTORY =
+            new JsonFactoryBuilder()
+                    .streamReadConstraints(
+                            StreamReadConstraints.builder()
+                                    .maxNestingDepth(2 * MAX_DEPTH)
+                                    .maxStringLength(MAX_LENGTH)
+                                    .maxNameLength(MAX_LENGTH)
+                                    .maxNumberLength(MAX_LENGTH)
+                                    .build())
+                    .build();
 
-    private static final String[] WORDS = {"true", "false", "null"};
+    /** A place in a message of Jackson. */
+    private static final Pattern PLACE =
+            Pattern.compile("\\[Source: [^\\]]*; line: (\\d+), column: (\\d+)\\]");
 
-    private final String text;
+    private final JsonParser parser;
     private final Consumer<JsonFault> faults;
-    private int next;
-    private int line = 1;
-    private int lineStart;
 
-    private JsonReader(String text, Consumer<JsonFault> faults) {
-        this.text = text;
+    /** The value that is being read. */
+    private JsonPath path = JsonPath.ROOT;
+
+    private JsonReader(JsonParser parser, Consumer<JsonFault> faults) {
+        this.parser = parser;
         this.faults = faults;
     }
 
@@ -47,218 +65,123 @@ public final class JsonReader {
      * @return the document, or empty if the text is no JSON
      */
     public static Optional<Json> read(String text, Consumer<JsonFault> faults) {
-        JsonReader reader = new JsonReader(text, faults);
-        try {
-            return Optional.of(reader.document());
-        } catch (NotJson notJson) {
-            faults.accept(notJson.fault);
+        if (text.length() > MAX_LENGTH) {
+            String message = "has more than " + MAX_LENGTH + " characters";
+            faults.accept(new JsonFault(JsonPath.ROOT, new Json.Position(1, 1), message));
             return Optional.empty();
+        }
+        String json = text.startsWith("\uFEFF") ? text.substring(1) : text;
+        try (JsonParser parser = FACTORY.createParser(json)) {
+            JsonReader reader = new JsonReader(parser, faults);
+            try {
+                return Optional.of(reader.document());
+            } catch (JsonProcessingException e) {
+                faults.accept(new JsonFault(reader.path, position(e.getLocation()), message(e)));
+                return Optional.empty();
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("a text in memory cannot be read", e);
         }
     }
 
-    /** Ends the reading. */
-    private static final class NotJson extends Exception {
+    private static Json.Position position(JsonLocation at) {
+        return new Json.Position(at.getLineNr(), at.getColumnNr());
+    }
+
+    private static String message(JsonProcessingException e) {
+        String text = PLACE.matcher(e.getOriginalMessage()).replaceAll("line $1, column $2");
+        return "is no JSON: " + text.replaceAll("\\p{Cntrl}|\\p{IsCs}", "?");
+    }
+
+    private JsonProcessingException wrong(String message, JsonLocation at) {
+        return new NotJson(message, at);
+    }
+
+    /** A rule that Jackson does not check. */
+    private static final class NotJson extends JsonProcessingException {
 
         private static final long serialVersionUID = 1L;
 
-        private final transient JsonFault fault;
-
-        NotJson(JsonFault fault) {
-            super(fault.message(), null, false, false);
-            this.fault = fault;
+        NotJson(String message, JsonLocation at) {
+            super(message, at);
         }
     }
 
-    private NotJson wrong(JsonPath path, String message) {
-        return new NotJson(new JsonFault(path, here(), message));
-    }
-
-    private NotJson unexpected(JsonPath path, String wanted) {
-        if (next >= text.length()) {
-            return wrong(path, "ends where " + wanted + " should follow");
+    private Json document() throws IOException {
+        if (parser.nextToken() == null) {
+            throw wrong("the document is empty", parser.currentLocation());
         }
-        String found = JsonPath.abbreviate(Character.toString(text.codePointAt(next)));
-        return wrong(path, "has '" + found + "' where " + wanted + " should follow");
-    }
-
-    private Json.Position here() {
-        return new Json.Position(line, next - lineStart + 1);
-    }
-
-    private Json document() throws NotJson {
-        if (text.length() > MAX_LENGTH) {
-            throw wrong(JsonPath.ROOT, "has more than " + MAX_LENGTH + " characters");
-        }
-        if (text.startsWith("\uFEFF")) {
-            next = 1;
-            lineStart = 1;
-        }
-        Json root = value(JsonPath.ROOT, 0);
-        skipSpace();
-        if (next < text.length()) {
-            throw unexpected(JsonPath.ROOT, "the end");
+        Json root = value(0);
+        if (parser.nextToken() != null) {
+            throw wrong("there is more after the end", parser.currentTokenLocation());
         }
         return root;
     }
 
-    private Json value(JsonPath path, int depth) throws NotJson {
-        skipSpace();
-        Json.Position at = here();
-        if (next >= text.length()) {
-            throw unexpected(path, "a value");
+    /** Reads the value whose first token is the current one. */
+    private Json value(int depth) throws IOException {
+        Json.Position at = position(parser.currentTokenLocation());
+        JsonToken token = parser.currentToken();
+        if (token.isStructStart() && depth == MAX_DEPTH) {
+            throw wrong("more than " + MAX_DEPTH + " levels deep", parser.currentTokenLocation());
         }
-        char c = text.charAt(next);
-        if (c == '{' || c == '[') {
-            if (depth == MAX_DEPTH) {
-                throw wrong(path, "lies more than " + MAX_DEPTH + " levels deep");
-            }
-            next++;
-            return c == '{' ? object(path, at, depth) : array(path, at, depth);
-        }
-        if (c == '"') {
-            return new Json.Text(string(path), at);
-        }
-        for (String word : WORDS) {
-            if (text.startsWith(word, next)) {
-                next += word.length();
-                return new Json.Word(word, at);
-            }
-        }
-        Matcher number = NUMBER.matcher(text).region(next, text.length());
-        if (!number.lookingAt()) {
-            throw unexpected(path, "a value");
-        }
-        next = number.end();
-        return new Json.Num(number.group(), at);
+        return switch (token) {
+            case START_OBJECT -> object(at, depth);
+            case START_ARRAY -> array(at, depth);
+            case VALUE_STRING -> new Json.Text(text(), at);
+            case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> new Json.Num(parser.getText(), at);
+            default -> new Json.Word(parser.getText(), at);
+        };
     }
 
-    private Json object(JsonPath path, Json.Position at, int depth) throws NotJson {
+    private Json object(Json.Position at, int depth) throws IOException {
+        JsonPath here = path;
         Map<String, Json> fields = new LinkedHashMap<>();
-        if (accept('}')) {
-            return new Json.Obj(fields, at);
-        }
-        do {
-            skipSpace();
-            Json.Position nameAt = here();
-            if (next >= text.length() || text.charAt(next) != '"') {
-                throw unexpected(path, "a name in quotes");
-            }
-            String name = string(path);
-            JsonPath field = path.field(name);
-            if (!accept(':')) {
-                throw unexpected(field, "':'");
-            }
-            Json value = value(field, depth + 1);
-            Json first = fields.putIfAbsent(name, value);
+        while (parser.nextToken() != JsonToken.END_OBJECT) {
+            Json.Position nameAt = position(parser.currentTokenLocation());
+            String name = text();
+            path = here.field(name);
+            parser.nextToken();
+            Json first = fields.putIfAbsent(name, value(depth + 1));
             if (first != null) {
                 String where = "line " + first.at().line() + ", column " + first.at().column();
-                faults.accept(new JsonFault(field, nameAt, "appears twice, first at " + where));
+                faults.accept(new JsonFault(path, nameAt, "appears twice, first at " + where));
             }
-        } while (accept(','));
-        if (!accept('}')) {
-            throw unexpected(path, "',' or '}'");
+            path = here;
         }
         return new Json.Obj(fields, at);
     }
 
-    private Json array(JsonPath path, Json.Position at, int depth) throws NotJson {
+    private Json array(Json.Position at, int depth) throws IOException {
+        JsonPath here = path;
         List<Json> items = new ArrayList<>();
-        if (accept(']')) {
-            return new Json.Array(items, at);
+        path = here.item(0);
+        while (parser.nextToken() != JsonToken.END_ARRAY) {
+            items.add(value(depth + 1));
+            path = here.item(items.size());
         }
-        do {
-            items.add(value(path.item(items.size()), depth + 1));
-        } while (accept(','));
-        if (!accept(']')) {
-            throw unexpected(path, "',' or ']'");
-        }
+        path = here;
         return new Json.Array(items, at);
     }
 
-    private String string(JsonPath path) throws NotJson {
-        next++;
-        StringBuilder value = new StringBuilder();
-        while (true) {
-            if (next >= text.length()) {
-                throw unexpected(path, "the closing quote of a text");
-            }
-            char c = text.charAt(next);
-            if (c == '"') {
-                next++;
-                return value.toString();
-            }
-            if (c < ' ') {
-                throw wrong(
-                        path,
-                        String.format("has the control character \\u%04x in a text", (int) c));
-            }
-            if (c == '\\') {
-                c = escape(path);
-            } else {
-                next++;
-            }
-            boolean afterHigh =
-                    value.length() > 0
-                            && Character.isHighSurrogate(value.charAt(value.length() - 1));
+    /** The text or name of the current token. */
+    private String text() throws IOException {
+        String text = parser.getText();
+        boolean afterHigh = false;
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
             if (Character.isLowSurrogate(c) != afterHigh) {
-                throw halfPair(path);
+                throw halfPair();
             }
-            value.append(c);
-            boolean ends = next < text.length() && text.charAt(next) == '"';
-            if (ends && Character.isHighSurrogate(c)) {
-                throw halfPair(path);
-            }
+            afterHigh = Character.isHighSurrogate(c);
         }
+        if (afterHigh) {
+            throw halfPair();
+        }
+        return text;
     }
 
-    private NotJson halfPair(JsonPath path) {
-        return wrong(path, "has half a surrogate pair in a text");
-    }
-
-    /** Reads a backslash and what belongs to it. */
-    private char escape(JsonPath path) throws NotJson {
-        char kind = next + 1 < text.length() ? text.charAt(next + 1) : ' ';
-        int simple = "\"\\/bfnrt".indexOf(kind);
-        if (simple >= 0) {
-            next += 2;
-            return "\"\\/\b\f\n\r\t".charAt(simple);
-        }
-        int end = next + 6;
-        if (kind == 'u' && end <= text.length()) {
-            int code = 0;
-            for (int i = next + 2; i < end; i++) {
-                int digit = text.charAt(i) < 0x80 ? Character.digit(text.charAt(i), 16) : -1;
-                if (digit < 0) {
-                    throw wrong(path, "has an escape in a text that JSON does not know");
-                }
-                code = code * 16 + digit;
-            }
-            next = end;
-            return (char) code;
-        }
-        throw wrong(path, "has an escape in a text that JSON does not know");
-    }
-
-    private boolean accept(char wanted) {
-        skipSpace();
-        if (next < text.length() && text.charAt(next) == wanted) {
-            next++;
-            return true;
-        }
-        return false;
-    }
-
-    private void skipSpace() {
-        while (next < text.length()) {
-            char c = text.charAt(next);
-            if (c != ' ' && c != '\t' && c != '\n' && c != '\r') {
-                return;
-            }
-            next++;
-            if (c == '\n') {
-                line++;
-                lineStart = next;
-            }
-        }
+    private JsonProcessingException halfPair() {
+        return wrong("half a surrogate pair in a text", parser.currentTokenLocation());
     }
 }

@@ -133,18 +133,27 @@ final class NcclLibraries {
             }
         }
 
-        /** Opens the first runtime that works with the driver, and counts the devices. */
+        /**
+         * Opens the first runtime that works with the driver, and counts the devices. One that the
+         * program has loaded goes before newer ones on disk, so that a process has one runtime.
+         */
         private void openRuntime() throws UnavailableException {
+            boolean named = NcclLibrary.RUNTIME_13.isNamed(properties, environment);
+            boolean opened =
+                    !named
+                            && NcclLibrary.runtimes().stream()
+                                    .anyMatch(runtime -> openPresent(runtime, this::openRuntime));
             for (NcclLibrary runtime : NcclLibrary.runtimes()) {
-                if (find(runtime, this::openRuntime).isPresent()) {
-                    if (devices <= 0) {
-                        throw new UnavailableException("CUDA works, but there is no device");
-                    }
-                    return;
-                }
-                if (runtime.isNamed(properties, environment)) {
+                opened = opened || search(runtime, this::openRuntime).isPresent();
+                if (named) {
                     break;
                 }
+            }
+            if (opened) {
+                if (devices <= 0) {
+                    throw new UnavailableException("CUDA works, but there is no device");
+                }
+                return;
             }
             if (!failure.isEmpty()) {
                 throw new UnavailableException("CUDA does not work here: " + failure);
@@ -237,6 +246,10 @@ final class NcclLibraries {
             if (!library.isNamed(properties, environment) && openPresent(library, opener)) {
                 return Optional.of(NcclNative.text());
             }
+            return search(library, opener);
+        }
+
+        private Optional<String> search(NcclLibrary library, Consumer<String> opener) {
             return library.search(properties, environment)
                     .load(file -> opener.accept(file.toString()), tried)
                     .map(Path::toString);

@@ -8,7 +8,8 @@ import org.jccl.spi.LibrarySearch;
 
 /**
  * The libraries of the vendor, in the order in which they are tried. The CUDA runtime is that of 13
- * or 12, whichever the driver can serve. Each file is looked for in this order:
+ * or 12, whichever the driver can serve; one that the process has loaded already goes before the
+ * other one on disk. Each file is looked for in this order:
  *
  * <ol>
  *   <li>the system property, for instance {@code org.jccl.nccl.library}; nothing else when it is

@@ -181,6 +181,48 @@ final class NoCudaTest {
                 .contains("formed a world");
     }
 
+    /** Has a runtime loaded before the binding looks for one, as the presets of CUDA do. */
+    static final class ChooseLoaded {
+
+        private ChooseLoaded() {}
+
+        public static void main(String[] arguments) {
+            System.load(System.getProperty("test.loaded"));
+            Choose.main(arguments);
+        }
+    }
+
+    @Test
+    void runtimeThatTheProgramHasLoadedIsUsedThoughThereIsANewerOne() throws Exception {
+        assertThat(
+                        ChildJvm.outputOf(
+                                ChooseLoaded.class,
+                                Map.of("LD_LIBRARY_PATH", mocks().toString()),
+                                "-Dtest.loaded=" + mocks().resolve("cuda12/libcudart.so.12"),
+                                "-D" + NcclLibrary.RUNTIME_13.property + "=",
+                                property(NcclLibrary.NCCL, "cuda12/libnccl.so.2")))
+                .contains("runtime 12090")
+                .contains("formed a world");
+    }
+
+    /** The program has it for other reasons, or in error. */
+    @Test
+    void loadedRuntimeThatDoesNotWorkWithTheDriverIsLeftAlone() throws Exception {
+        assertThat(
+                        ChildJvm.outputOf(
+                                ChooseLoaded.class,
+                                Map.of(
+                                        "MOCK_CUDA_DRIVER",
+                                        "12000",
+                                        "LD_LIBRARY_PATH",
+                                        mocks().resolve("cuda12").toString()),
+                                "-Dtest.loaded=" + mocks().resolve("libcudart.so.13"),
+                                "-D" + NcclLibrary.RUNTIME_13.property + "=",
+                                property(NcclLibrary.NCCL, "cuda12/libnccl.so.2")))
+                .contains("runtime 12090")
+                .contains("formed a world");
+    }
+
     /** NCCL carries a runtime of its own, and does not tell its version. */
     @Test
     void ncclOfANewerCudaThanTheDriverIsExplained() throws Exception {

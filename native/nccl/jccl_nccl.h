@@ -28,10 +28,10 @@ JCCL_NCCL_CALL int64_t jccl_nccl_new_cell() noexcept;
 JCCL_NCCL_CALL int64_t jccl_nccl_cell(int64_t cell) noexcept;
 JCCL_NCCL_CALL void jccl_nccl_free_cell(int64_t cell) noexcept;
 
-// An ncclConfig_t. What is INT_MIN is left to NCCL; network may be null. Returns 0 when there is no memory.
+// An ncclConfig_t. What is INT_MIN is left to NCCL; the names may be null. Returns 0 when there is no memory.
 JCCL_NCCL_CALL int64_t jccl_nccl_new_config(
     int blocking, int cga_cluster_size, int min_ctas, int max_ctas, int split_share, int traffic_class,
-    const char* network) noexcept;
+    int collnet, int cta_policy, int nvls_ctas, const char* network, const char* name) noexcept;
 JCCL_NCCL_CALL void jccl_nccl_free_config(int64_t config) noexcept;
 
 // --- CUDA

@@ -16,10 +16,11 @@ constexpr unsigned kVersionOfConfig = 23007;
 constexpr int kScalarHostImmediate = 1;
 constexpr int kRevokeDefault = 0;
 
-// NCCL reads the name for as long as the communicator lives.
+// NCCL reads the names for as long as the communicator lives.
 struct OwnedConfig {
   Config config;
   std::string network;
+  std::string name;
 };
 
 void* address(int64_t number) { return reinterpret_cast<void*>(number); }
@@ -40,7 +41,8 @@ int64_t jccl_nccl_cell(int64_t cell) noexcept {
 void jccl_nccl_free_cell(int64_t cell) noexcept { delete cellAt(cell); }
 
 int64_t jccl_nccl_new_config(int blocking, int cga_cluster_size, int min_ctas, int max_ctas, int split_share,
-                             int traffic_class, const char* network) noexcept {
+                             int traffic_class, int collnet, int cta_policy, int nvls_ctas, const char* network,
+                             const char* name) noexcept {
   try {
     auto* owned = new OwnedConfig{};
     Config& config = owned->config;
@@ -53,14 +55,20 @@ int64_t jccl_nccl_new_config(int blocking, int cga_cluster_size, int min_ctas, i
     config.maxCTAs = max_ctas;
     config.splitShare = split_share;
     config.trafficClass = traffic_class;
-    for (int* field : {&config.collnetEnable, &config.CTAPolicy, &config.shrinkShare, &config.nvlsCTAs,
-                       &config.nChannelsPerNetPeer, &config.nvlinkCentricSched, &config.graphUsageMode,
-                       &config.numRmaCtx, &config.maxP2pPeers, &config.graphStreamOrdering}) {
+    config.collnetEnable = collnet;
+    config.CTAPolicy = cta_policy;
+    config.nvlsCTAs = nvls_ctas;
+    for (int* field : {&config.shrinkShare, &config.nChannelsPerNetPeer, &config.nvlinkCentricSched,
+                       &config.graphUsageMode, &config.numRmaCtx, &config.maxP2pPeers, &config.graphStreamOrdering}) {
       *field = INT_MIN;
     }
     if (network != nullptr) {
       owned->network = network;
       config.netName = owned->network.c_str();
+    }
+    if (name != nullptr) {
+      owned->name = name;
+      config.commName = owned->name.c_str();
     }
     return reinterpret_cast<int64_t>(owned);
   } catch (const std::bad_alloc&) {

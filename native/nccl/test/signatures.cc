@@ -79,6 +79,24 @@ JCCL_FIELD(collnetEnable);
 JCCL_FIELD(CTAPolicy);
 JCCL_FIELD(shrinkShare);
 JCCL_FIELD(nvlsCTAs);
+JCCL_FIELD(nChannelsPerNetPeer);
+JCCL_FIELD(nvlinkCentricSched);
+// To the end that this version's header has: a field that came later fails here.
+#if NCCL_VERSION_CODE >= 22900
+JCCL_FIELD(graphUsageMode);
+JCCL_FIELD(numRmaCtx);
+#define JCCL_NEXT_FIELD maxP2pPeers
+#else
+#define JCCL_NEXT_FIELD graphUsageMode
+#endif
+#if NCCL_VERSION_CODE >= 23005
+JCCL_FIELD(maxP2pPeers);
+JCCL_FIELD(graphStreamOrdering);
+static_assert(sizeof(ncclConfig_t) == sizeof(jccl::nccl::Config), "the end of ncclConfig_t");
+#elif NCCL_VERSION_CODE < 23000
+static_assert(sizeof(ncclConfig_t) == offsetof(jccl::nccl::Config, JCCL_NEXT_FIELD), "the end of ncclConfig_t");
+#endif
+static_assert(NCCL_CTA_POLICY_DEFAULT == 0 && NCCL_CTA_POLICY_EFFICIENCY == 1 && NCCL_CTA_POLICY_ZERO == 2);
 static_assert(NCCL_API_MAGIC == 0xcafebeef && NCCL_CONFIG_UNDEF_INT == INT_MIN);
 static_assert(ncclInt8 == 0 && ncclUint8 == 1 && ncclInt32 == 2 && ncclInt64 == 4 && ncclFloat16 == 6);
 static_assert(ncclFloat32 == 7 && ncclFloat64 == 8 && ncclBfloat16 == 9 && ncclFloat8e4m3 == 10 && ncclFloat8e5m2 == 11);

@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <chrono>
 #include <climits>
+#include <cstdio>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "front.h"
 
@@ -48,6 +51,16 @@ ncclResult_t parseConfig(const ncclConfig_t* config, Settings* settings) {
     if (own.splitShare != undefined && own.splitShare != 0 && own.splitShare != 1) {
         return fail(ncclInvalidArgument, "Invalid config splitShare attribute value");
     }
+    if (own.size < offsetof(ncclConfig_t, nChannelsPerNetPeer) || vendor().version < 22700) return ncclSuccess;
+    if (own.collnetEnable != undefined && own.collnetEnable != 0 && own.collnetEnable != 1)
+        return fail(ncclInvalidArgument, "Invalid config collnetEnable attribute value");
+    if (own.CTAPolicy != undefined && (own.CTAPolicy < 0 || own.CTAPolicy > 3))
+        return fail(ncclInvalidArgument, "Invalid config policy attribute value");
+    if (own.nvlsCTAs != undefined && own.nvlsCTAs <= 0)
+        return fail(ncclInvalidArgument, "Invalid config nvlsCTAs attribute value");
+    if (setting("MOCK_NCCL_PRINT_CONFIG", 0) == 1)
+        std::fprintf(stderr, "commName %s, collnetEnable %d, CTAPolicy %d, nvlsCTAs %d\n",
+                     own.commName == nullptr ? "null" : own.commName, own.collnetEnable, own.CTAPolicy, own.nvlsCTAs);
     return ncclSuccess;
 }
 
@@ -58,21 +71,26 @@ ncclResult_t readConfig(const ncclConfig_t* config, Settings* settings) {
     return parsed;
 }
 
-/** The name that a job reads in its caller's memory, at its end too: whoever frees it before ends the process. */
-class NetworkName {
+/** The names that a job reads in its caller's memory, at its end too: whoever frees one before ends the process. */
+class Names {
 public:
-    explicit NetworkName(const ncclConfig_t* config) {
-        if (config != nullptr && config->size > offsetof(ncclConfig_t, splitShare)) text_ = config->netName;
-        if (text_ != nullptr) seen_ = text_;
+    explicit Names(const ncclConfig_t* config) {
+        if (config != nullptr && config->size > offsetof(ncclConfig_t, splitShare)) add(config->netName);
+        if (config != nullptr && config->size > offsetof(ncclConfig_t, collnetEnable)) add(config->commName);
     }
 
     void readAgain() const {
-        if (text_ != nullptr && seen_ != text_) fatal("the netName of a ncclConfig_t was freed while a job is under way");
+        for (const auto& [text, seen] : seen_) {
+            if (seen != text) fatal("a name in a ncclConfig_t was freed while a job is under way");
+        }
     }
 
 private:
-    const char* text_ = nullptr;
-    std::string seen_;
+    void add(const char* text) {
+        if (text != nullptr) seen_.emplace_back(text, text);
+    }
+
+    std::vector<std::pair<const char*, std::string>> seen_;
 };
 
 /** Before it, devices with one bus id are one, as the slices of a GPU are. */
@@ -117,9 +135,9 @@ ncclResult_t initialize(ncclComm_t* handle, int size, const ncclUniqueId& id, in
     UniqueId parsed;
     std::memcpy(&parsed, id.internal, sizeof parsed);
     Result result =
-        Group::current().add(Job{communicator, [communicator, parsed, name = NetworkName(config)] {
+        Group::current().add(Job{communicator, [communicator, parsed, names = Names(config)] {
             Result formed = form(*communicator, parsed);
-            name.readAgain();
+            names.readAgain();
             return formed;
         }});
     if (result != Result::Ok && result != Result::InProgress) {
@@ -179,19 +197,19 @@ MOCK_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclCom
     Settings settings = parent->settings;
     ncclResult_t read = readConfig(config, &settings);
     if (read != ncclSuccess) return inGroup(read);
-    NetworkName name(config);
+    Names names(config);
     auto divide = [=] {
         Communicator::Membership membership;
         Result divided = parent->split(color, key, &membership);
         if (divided != Result::Ok && color < 0)
             fatal("the split of a rank without a color failed, and NCCL writes that to a communicator that does not exist");
         if (divided != Result::Ok || membership.rank < 0) {
-            name.readAgain();
+            names.readAgain();
             return divided;
         }
         auto made = std::make_shared<Communicator>(membership.size, membership.rank, parent->device, settings);
         Result met = made->initialize(membership.id);
-        name.readAgain();
+        names.readAgain();
         if (met == Result::Ok) *child = publish(made);
         return met;
     };

@@ -416,6 +416,19 @@ public interface ProcessGroup extends AutoCloseable {
     Optional<ProcessGroup> newGroup(List<Integer> ranks);
 
     /**
+     * Makes a group as {@link #newGroup(List)} does, with other options of a backend. All members
+     * must give the same.
+     *
+     * @param ranks ranks of this group, each at most once
+     * @param options of a backend of this group. Without them, the new group has those of this one
+     * @return the new group, which the caller closes; empty if this rank is not a member
+     * @throws UsageException if this group has no such backend, the backend refuses the options, or
+     *     as in {@link #newGroup(List)}
+     * @throws JcclException if members do not arrive in time
+     */
+    Optional<ProcessGroup> newGroup(List<Integer> ranks, BackendOptions options);
+
+    /**
      * Divides this group: ranks with the same color form a new group, ordered by key and then by
      * rank. All ranks of this group must call it.
      *
@@ -426,6 +439,20 @@ public interface ProcessGroup extends AutoCloseable {
      * @throws JcclException if ranks do not arrive in time
      */
     Optional<ProcessGroup> split(int color, int key);
+
+    /**
+     * Divides this group as {@link #split(int, int)} does, with other options of a backend. All
+     * ranks of one color must give the same.
+     *
+     * @param color not negative; or negative to be in no new group
+     * @param key determines the order in the new group
+     * @param options of a backend of this group. Without them, the new group has those of this one
+     * @return the new group, which the caller closes; empty for a negative color
+     * @throws UsageException if this group has no such backend, the backend refuses the options, or
+     *     the group has no store
+     * @throws JcclException if ranks do not arrive in time
+     */
+    Optional<ProcessGroup> split(int color, int key, BackendOptions options);
 
     /**
      * Continues with the remaining ranks, in the same processes, after others were lost. The ranks

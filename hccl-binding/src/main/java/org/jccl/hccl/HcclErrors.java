@@ -19,7 +19,7 @@ final class HcclErrors {
 
     private static final String BUFFERS =
             ": each communicator takes two buffers of the device when it is first used; close groups,"
-                    + " or lower HcclOptions.withSubGroupBufferMegabytes, withBufferMegabytes or"
+                    + " or lower HcclOptions.subGroupBufferMegabytes, bufferMegabytes or"
                     + " HCCL_BUFFSIZE on all ranks";
 
     private HcclErrors() {}

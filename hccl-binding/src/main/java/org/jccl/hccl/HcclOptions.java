@@ -12,9 +12,9 @@ import org.jccl.UsageException;
 import org.jccl.spi.Durations;
 
 /**
- * Options of the HCCL backend; start from {@link #defaults()}. If an option is empty, HCCL reads
- * its environment variable. A given option takes precedence over the variable. All ranks must give
- * the same options, except the path of the rank table.
+ * Options of the HCCL backend, made by {@link #builder()}. If an option is empty, HCCL reads its
+ * environment variable. A given option takes precedence over the variable. All ranks must give the
+ * same options, except the path of the rank table.
  *
  * @param rankTable the file with the devices of all ranks of the world. If it is empty, {@code
  *     RANK_TABLE_FILE} names it; without that variable the ranks find each other through the store
@@ -76,7 +76,8 @@ public record HcclOptions(
     }
 
     /**
-     * Checks the arguments.
+     * Checks the arguments. Use {@link #builder()}: this constructor changes when an option is
+     * added.
      *
      * @param rankTable see the class
      * @param bufferMegabytes see the class
@@ -133,155 +134,154 @@ public record HcclOptions(
         }
     }
 
-    private static <T> Optional<T> given(T value, String name) {
-        if (value == null) {
-            throw bad(name + " must be given", null);
-        }
-        return Optional.of(value);
-    }
-
     private static UsageException bad(String rule, Object given) {
         return new UsageException(FailureContext.NONE, "HCCL options: " + rule + ", got " + given);
     }
 
     /**
-     * Options that are all empty.
+     * Returns options that are all empty.
      *
      * @return the options
      */
     public static HcclOptions defaults() {
-        return new HcclOptions(
-                Optional.empty(),
-                OptionalInt.empty(),
-                OptionalInt.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                OptionalInt.empty(),
-                OptionalInt.empty(),
-                Optional.empty(),
-                Optional.empty());
+        return builder().build();
     }
 
     /**
-     * These options with a rank table.
+     * Returns a builder that begins with {@link #defaults()}.
      *
-     * @param file see {@code rankTable}
-     * @return the options
-     * @throws UsageException if it is null
+     * @return a new builder
      */
-    public HcclOptions withRankTable(Path file) {
-        Fields fields = new Fields();
-        fields.rankTable = given(file, "the rank table");
-        return fields.options();
+    public static Builder builder() {
+        return new Builder();
     }
 
-    /**
-     * These options with a size of buffers.
-     *
-     * @param megabytes see {@code bufferMegabytes}
-     * @return the options
-     * @throws UsageException if it is below 1
-     */
-    public HcclOptions withBufferMegabytes(int megabytes) {
-        Fields fields = new Fields();
-        fields.bufferMegabytes = OptionalInt.of(megabytes);
-        return fields.options();
+    @Override
+    public String backend() {
+        return HcclProvider.NAME;
     }
 
-    /**
-     * These options with a size of the buffers of groups that are made from another group.
-     *
-     * @param megabytes see {@code subGroupBufferMegabytes}
-     * @return the options
-     * @throws UsageException if it is below 1
-     */
-    public HcclOptions withSubGroupBufferMegabytes(int megabytes) {
-        Fields fields = new Fields();
-        fields.subGroupBufferMegabytes = OptionalInt.of(megabytes);
-        return fields.options();
-    }
+    /** Sets options; each is described at {@link HcclOptions}. Not thread-safe. */
+    public static final class Builder {
 
-    /**
-     * These options with a determinism.
-     *
-     * @param value see {@code determinism}
-     * @return the options
-     * @throws UsageException if it is null
-     */
-    public HcclOptions withDeterminism(Determinism value) {
-        Fields fields = new Fields();
-        fields.determinism = given(value, "determinism");
-        return fields.options();
-    }
+        private Optional<Path> rankTable = Optional.empty();
+        private OptionalInt bufferMegabytes = OptionalInt.empty();
+        private OptionalInt subGroupBufferMegabytes = OptionalInt.empty();
+        private Optional<Determinism> determinism = Optional.empty();
+        private Optional<Expansion> expansion = Optional.empty();
+        private OptionalInt trafficClass = OptionalInt.empty();
+        private OptionalInt serviceLevel = OptionalInt.empty();
+        private Optional<Duration> executionTimeout = Optional.empty();
+        private Optional<String> algorithm = Optional.empty();
 
-    /**
-     * These options with an expansion.
-     *
-     * @param value see {@code expansion}
-     * @return the options
-     * @throws UsageException if it is null
-     */
-    public HcclOptions withExpansion(Expansion value) {
-        Fields fields = new Fields();
-        fields.expansion = given(value, "expansion");
-        return fields.options();
-    }
+        private Builder() {}
 
-    /**
-     * These options with classes of the RDMA network.
-     *
-     * @param traffic see {@code trafficClass}
-     * @param service see {@code serviceLevel}
-     * @return the options
-     * @throws UsageException if one is out of range
-     */
-    public HcclOptions withNetworkClasses(int traffic, int service) {
-        Fields fields = new Fields();
-        fields.trafficClass = OptionalInt.of(traffic);
-        fields.serviceLevel = OptionalInt.of(service);
-        return fields.options();
-    }
+        /**
+         * Sets {@code rankTable}.
+         *
+         * @param value see {@link HcclOptions}; null leaves it to HCCL
+         * @return this builder
+         */
+        public Builder rankTable(Path value) {
+            rankTable = Optional.ofNullable(value);
+            return this;
+        }
 
-    /**
-     * These options with an execution timeout.
-     *
-     * @param timeout see {@code executionTimeout}
-     * @return the options
-     * @throws UsageException if it is null or not in whole seconds
-     */
-    public HcclOptions withExecutionTimeout(Duration timeout) {
-        Fields fields = new Fields();
-        fields.executionTimeout = given(timeout, "executionTimeout");
-        return fields.options();
-    }
+        /**
+         * Sets {@code bufferMegabytes}.
+         *
+         * @param value see {@link HcclOptions}
+         * @return this builder
+         */
+        public Builder bufferMegabytes(int value) {
+            bufferMegabytes = OptionalInt.of(value);
+            return this;
+        }
 
-    /**
-     * These options with an algorithm.
-     *
-     * @param words see {@code algorithm}
-     * @return the options
-     * @throws UsageException if it is null or too long
-     */
-    public HcclOptions withAlgorithm(String words) {
-        Fields fields = new Fields();
-        fields.algorithm = given(words, "algorithm");
-        return fields.options();
-    }
+        /**
+         * Sets {@code subGroupBufferMegabytes}.
+         *
+         * @param value see {@link HcclOptions}
+         * @return this builder
+         */
+        public Builder subGroupBufferMegabytes(int value) {
+            subGroupBufferMegabytes = OptionalInt.of(value);
+            return this;
+        }
 
-    /** The fields of these options, of which a caller changes some. */
-    private final class Fields {
+        /**
+         * Sets {@code determinism}.
+         *
+         * @param value see {@link HcclOptions}; null leaves it to HCCL
+         * @return this builder
+         */
+        public Builder determinism(Determinism value) {
+            determinism = Optional.ofNullable(value);
+            return this;
+        }
 
-        private Optional<Path> rankTable = HcclOptions.this.rankTable;
-        private OptionalInt bufferMegabytes = HcclOptions.this.bufferMegabytes;
-        private OptionalInt subGroupBufferMegabytes = HcclOptions.this.subGroupBufferMegabytes;
-        private Optional<Determinism> determinism = HcclOptions.this.determinism;
-        private Optional<Expansion> expansion = HcclOptions.this.expansion;
-        private OptionalInt trafficClass = HcclOptions.this.trafficClass;
-        private OptionalInt serviceLevel = HcclOptions.this.serviceLevel;
-        private Optional<Duration> executionTimeout = HcclOptions.this.executionTimeout;
-        private Optional<String> algorithm = HcclOptions.this.algorithm;
+        /**
+         * Sets {@code expansion}.
+         *
+         * @param value see {@link HcclOptions}; null leaves it to HCCL
+         * @return this builder
+         */
+        public Builder expansion(Expansion value) {
+            expansion = Optional.ofNullable(value);
+            return this;
+        }
 
-        private HcclOptions options() {
+        /**
+         * Sets {@code trafficClass}.
+         *
+         * @param value see {@link HcclOptions}
+         * @return this builder
+         */
+        public Builder trafficClass(int value) {
+            trafficClass = OptionalInt.of(value);
+            return this;
+        }
+
+        /**
+         * Sets {@code serviceLevel}.
+         *
+         * @param value see {@link HcclOptions}
+         * @return this builder
+         */
+        public Builder serviceLevel(int value) {
+            serviceLevel = OptionalInt.of(value);
+            return this;
+        }
+
+        /**
+         * Sets {@code executionTimeout}.
+         *
+         * @param value see {@link HcclOptions}; null leaves it to HCCL
+         * @return this builder
+         */
+        public Builder executionTimeout(Duration value) {
+            executionTimeout = Optional.ofNullable(value);
+            return this;
+        }
+
+        /**
+         * Sets {@code algorithm}.
+         *
+         * @param value see {@link HcclOptions}; null leaves it to HCCL
+         * @return this builder
+         */
+        public Builder algorithm(String value) {
+            algorithm = Optional.ofNullable(value);
+            return this;
+        }
+
+        /**
+         * Checks the options and returns them.
+         *
+         * @return the options
+         * @throws UsageException if an option is out of its range
+         */
+        public HcclOptions build() {
             return new HcclOptions(
                     rankTable,
                     bufferMegabytes,
@@ -293,10 +293,5 @@ public record HcclOptions(
                     executionTimeout,
                     algorithm);
         }
-    }
-
-    @Override
-    public String backend() {
-        return HcclProvider.NAME;
     }
 }

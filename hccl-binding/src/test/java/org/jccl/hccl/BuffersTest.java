@@ -40,8 +40,9 @@ final class BuffersTest {
                     Stream.ofNullable(Integer.getInteger("megabytes")).mapToInt(i -> i).findAny();
             HcclOptions options =
                     megabytes.isPresent()
-                            ? HcclOptions.defaults()
-                                    .withSubGroupBufferMegabytes(megabytes.getAsInt())
+                            ? HcclOptions.builder()
+                                    .subGroupBufferMegabytes(megabytes.getAsInt())
+                                    .build()
                             : HcclOptions.defaults();
             int used = 0;
             try {
@@ -79,7 +80,7 @@ final class BuffersTest {
     void aFullDeviceNamesTheOptions() throws Exception {
         assertThat(groups(Map.of(), "-Dmegabytes=200"))
                 .contains("4 groups", "libhccl failed with code 2: HcclAllReduce")
-                .contains("no memory", "withSubGroupBufferMegabytes", "HCCL_BUFFSIZE");
+                .contains("no memory", "subGroupBufferMegabytes", "HCCL_BUFFSIZE");
     }
 
     @Test

@@ -295,7 +295,7 @@ final class CollectivesTest {
     @Test
     void optionsAreGivenToHccl() throws Exception {
         HcclOptions options =
-                HcclOptions.defaults().withBufferMegabytes(20).withDeterminism(Determinism.ON);
+                HcclOptions.builder().bufferMegabytes(20).determinism(Determinism.ON).build();
         World.run(
                 2,
                 World.TIMEOUT,

@@ -104,9 +104,10 @@ final class CommConfigTest {
         Map<String, String> environment = Map.of("HCCL_BUFFSIZE", "300");
         assertThat(bufferOfPart(none, Map.of())).isEqualTo(50);
         assertThat(bufferOfPart(none, environment)).as("left to HCCL").isEqualTo(-1);
-        HcclOptions all = none.withBufferMegabytes(100);
+        HcclOptions all = HcclOptions.builder().bufferMegabytes(100).build();
         assertThat(bufferOfPart(all, environment)).isEqualTo(100);
-        HcclOptions parts = all.withSubGroupBufferMegabytes(20);
+        HcclOptions parts =
+                HcclOptions.builder().bufferMegabytes(100).subGroupBufferMegabytes(20).build();
         assertThat(bufferOfPart(parts, environment)).isEqualTo(20);
         assertThat(bytes(parts, NEWEST, environment).getInt(24)).as("the world").isEqualTo(100);
     }
@@ -114,13 +115,13 @@ final class CommConfigTest {
     @Test
     void optionsGoBeforeTheEnvironment() {
         HcclOptions options =
-                HcclOptions.defaults().withBufferMegabytes(20).withDeterminism(Determinism.ON);
+                HcclOptions.builder().bufferMegabytes(20).determinism(Determinism.ON).build();
         Map<String, String> environment =
                 Map.of("HCCL_BUFFSIZE", "64", "HCCL_DETERMINISTIC", "false");
         ByteBuffer bytes = bytes(options, WORLD_RANK, environment);
         assertThat(bytes.getInt(24)).isEqualTo(20);
         assertThat(bytes.getInt(28)).isEqualTo(1);
-        options = options.withDeterminism(Determinism.STRICT);
+        options = HcclOptions.builder().determinism(Determinism.STRICT).build();
         assertThat(bytes(options, NEWEST, environment).getInt(28)).isEqualTo(2);
     }
 
@@ -144,34 +145,40 @@ final class CommConfigTest {
 
     @Test
     void oldestVersionThatHasWhatIsWantedIsAnnounced() {
-        HcclOptions options = HcclOptions.defaults().withExpansion(Expansion.AIV);
-        ByteBuffer bytes = bytes(options, NEWEST);
+        HcclOptions.Builder options = HcclOptions.builder().expansion(Expansion.AIV);
+        ByteBuffer bytes = bytes(options.build(), NEWEST);
         expectVersion(bytes, 4, 292);
         assertThat(bytes.getInt(288)).isEqualTo(3);
 
-        bytes = bytes(options.withNetworkClasses(132, 4), NEWEST);
+        bytes = bytes(options.trafficClass(132).serviceLevel(4).build(), NEWEST);
         expectVersion(bytes, 5, 300);
         assertThat(bytes.getInt(292)).isEqualTo(132);
         assertThat(bytes.getInt(296)).isEqualTo(4);
 
-        bytes = bytes(options.withExecutionTimeout(Duration.ofMinutes(2)), NEWEST);
+        bytes = bytes(options.executionTimeout(Duration.ofMinutes(2)).build(), NEWEST);
         expectVersion(bytes, 8, 2104);
         assertThat(bytes.getInt(316)).isEqualTo(120);
 
-        bytes = bytes(HcclOptions.defaults().withAlgorithm("level0:NA"), NEWEST);
+        bytes = bytes(HcclOptions.builder().algorithm("level0:NA").build(), NEWEST);
         expectVersion(bytes, 8, 2104);
         assertThat(text(bytes, 320)).isEqualTo("level0:NA");
     }
 
     @Test
     void optionThatTheLibraryLacksIsRefused() {
-        HcclOptions none = HcclOptions.defaults();
-        refused(none.withDeterminism(Determinism.STRICT), WORLD_RANK, "determinism STRICT");
-        refused(none.withExecutionTimeout(Duration.ofSeconds(1)), 8, "executionTimeout");
-        refused(none.withAlgorithm("x"), 9, "algorithm");
+        refused(
+                HcclOptions.builder().determinism(Determinism.STRICT),
+                WORLD_RANK,
+                "determinism STRICT");
+        refused(
+                HcclOptions.builder().executionTimeout(Duration.ofSeconds(1)),
+                8,
+                "executionTimeout");
+        refused(HcclOptions.builder().algorithm("x"), 9, "algorithm");
     }
 
-    private static void refused(HcclOptions options, int capability, String name) {
+    private static void refused(HcclOptions.Builder builder, int capability, String name) {
+        HcclOptions options = builder.build();
         assertThatThrownBy(() -> bytes(options, capability))
                 .isInstanceOf(UsageException.class)
                 .hasMessageContaining("too old for " + name);

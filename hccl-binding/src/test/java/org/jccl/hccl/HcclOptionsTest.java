@@ -2,6 +2,7 @@ package org.jccl.hccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.hccl.HcclOptions.builder;
 
 import java.nio.file.Path;
 import java.time.Duration;
@@ -20,24 +21,23 @@ final class HcclOptionsTest {
 
     @Test
     void numbersOutOfRangeAreRefused() {
-        HcclOptions none = HcclOptions.defaults();
-        refused(() -> none.withBufferMegabytes(0), "bufferMegabytes");
-        refused(() -> none.withSubGroupBufferMegabytes(0), "subGroupBufferMegabytes");
-        refused(() -> none.withNetworkClasses(2, 0), "trafficClass");
-        refused(() -> none.withNetworkClasses(256, 0), "trafficClass");
-        refused(() -> none.withNetworkClasses(-4, 0), "trafficClass");
-        refused(() -> none.withNetworkClasses(0, 8), "serviceLevel");
-        refused(() -> none.withExecutionTimeout(Duration.ofMillis(1500)), "executionTimeout");
-        refused(() -> none.withExecutionTimeout(Duration.ofDays(99999)), "executionTimeout");
-        refused(() -> none.withExecutionTimeout(Duration.ofSeconds(-1)), "executionTimeout");
-        refused(() -> none.withAlgorithm("x".repeat(1600)), "algorithm");
-        refused(() -> none.withAlgorithm("\u00e9"), "algorithm");
+        refused(builder().bufferMegabytes(0)::build, "bufferMegabytes");
+        refused(builder().subGroupBufferMegabytes(0)::build, "subGroupBufferMegabytes");
+        refused(builder().trafficClass(2)::build, "trafficClass");
+        refused(builder().trafficClass(256)::build, "trafficClass");
+        refused(builder().trafficClass(-4)::build, "trafficClass");
+        refused(builder().serviceLevel(8)::build, "serviceLevel");
+        refused(builder().executionTimeout(Duration.ofMillis(1500))::build, "executionTimeout");
+        refused(builder().executionTimeout(Duration.ofDays(99999))::build, "executionTimeout");
+        refused(builder().executionTimeout(Duration.ofSeconds(-1))::build, "executionTimeout");
+        refused(builder().algorithm("x".repeat(1600))::build, "algorithm");
+        refused(builder().algorithm("\u00e9")::build, "algorithm");
     }
 
     @Test
     void rankTableAloneConfiguresNothing() {
-        HcclOptions table = HcclOptions.defaults().withRankTable(Path.of("t.json"));
-        assertThat(table.withBufferMegabytes(1).rankTable()).contains(Path.of("t.json"));
+        HcclOptions.Builder table = builder().rankTable(Path.of("t.json"));
+        assertThat(table.bufferMegabytes(1).build().rankTable()).contains(Path.of("t.json"));
     }
 
     @Test
@@ -46,7 +46,7 @@ final class HcclOptionsTest {
         HcclOptions none = HcclOptions.defaults();
         assertThat(RankTableFile.of(none, Map.of())).isEmpty();
         assertThat(RankTableFile.of(none, environment)).contains(Path.of("/b.json"));
-        assertThat(RankTableFile.of(none.withRankTable(Path.of("/a.json")), environment))
+        assertThat(RankTableFile.of(builder().rankTable(Path.of("/a.json")).build(), environment))
                 .contains(Path.of("/a.json"));
     }
 }

@@ -14,7 +14,9 @@ final class MisuseTest {
 
     @Test
     void nothingPublicTakesWrongArgumentsBadly() {
-        Misuse misuse = Misuse.ofBinding(new HcclProvider(), HcclOptions.defaults());
+        Misuse misuse =
+                Misuse.ofBinding(new HcclProvider(), HcclOptions.defaults())
+                        .with(HcclOptions.Builder.class, rank -> HcclOptions.builder());
         assertThat(misuse.faults(HcclProvider.class)).isEmpty();
     }
 }

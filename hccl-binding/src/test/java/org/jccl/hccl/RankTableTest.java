@@ -53,7 +53,7 @@ final class RankTableTest {
                 0,
                 size,
                 World.TIMEOUT,
-                HcclOptions.defaults().withRankTable(table));
+                HcclOptions.builder().rankTable(table).build());
     }
 
     @Test
@@ -61,7 +61,7 @@ final class RankTableTest {
         World.run(
                 3,
                 World.TIMEOUT,
-                HcclOptions.defaults().withRankTable(table("ranks.json", 0, 1, 2)),
+                HcclOptions.builder().rankTable(table("ranks.json", 0, 1, 2)).build(),
                 (group, device) -> {
                     try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 1);
                             ProcessGroup pair = group.split(group.rank() / 2, 0).orElseThrow()) {
@@ -83,8 +83,9 @@ final class RankTableTest {
                                 .rank(0)
                                 .worldSize(1)
                                 .options(
-                                        HcclOptions.defaults()
-                                                .withRankTable(table("named.json", 2)))
+                                        HcclOptions.builder()
+                                                .rankTable(table("named.json", 2))
+                                                .build())
                                 .timeout(World.TIMEOUT)
                                 .build();
                 Tensor tensor =

@@ -1,19 +1,20 @@
 package org.jccl.nccl;
 
+import java.util.Optional;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
+import org.jccl.nccl.NcclOptions.CtaPolicy;
 
 /**
- * The native ncclConfig_t of one communicator. NCCL reads the network's name in it later too, so
- * the communicator's {@link NcclHandle} keeps it until NCCL has let go.
+ * The native ncclConfig_t of one communicator. NCCL reads the names in it later too, so the
+ * communicator's {@link NcclHandle} keeps it until NCCL has let go.
  */
 final class NcclConfig implements AutoCloseable {
 
     /** Leaves the choice to NCCL. */
     private static final int UNSET = Integer.MIN_VALUE;
 
-    /** As NCCL codes it: older ones do not read the traffic class. */
-    private static final int TRAFFIC_CLASS_VERSION = 22600;
+    private static final int NAME_VERSION = 22700;
 
     private final long address;
 
@@ -22,16 +23,18 @@ final class NcclConfig implements AutoCloseable {
      *
      * @param options of the group
      * @param splitShare whether communicators that are split off share what this one has
+     * @param group the name of the communicator, if the options have none
      * @throws UsageException if the library is too old for an option
      */
-    NcclConfig(NcclOptions options, boolean splitShare) {
-        int version = NcclLibraries.get().version();
-        if (options.trafficClass().isPresent() && version < TRAFFIC_CLASS_VERSION) {
-            throw new UsageException(
-                    FailureContext.NONE,
-                    "NCCL options: trafficClass needs NCCL 2.26 or later, and this process has %s; update NCCL, or leave the option out"
-                            .formatted(NcclLibraries.versionText(version)));
-        }
+    NcclConfig(NcclOptions options, boolean splitShare, String group) {
+        // Older libraries do not read the fields.
+        require(options.trafficClass().isPresent(), "trafficClass", 22600);
+        require(options.communicatorName().isPresent(), "communicatorName", NAME_VERSION);
+        require(options.ctaPolicy().isPresent(), "ctaPolicy", 22700);
+        require(options.ctaPolicy().equals(Optional.of(CtaPolicy.ZERO)), "ctaPolicy ZERO", 22800);
+        require(options.nvlsCtas().isPresent(), "nvlsCtas", 22700);
+        require(options.collnet(), "collnet", 22700);
+        boolean named = NcclLibraries.get().version() >= NAME_VERSION;
         address =
                 NcclNative.newConfig(
                         options.blocking() ? 1 : 0,
@@ -40,9 +43,27 @@ final class NcclConfig implements AutoCloseable {
                         options.maxCtas().orElse(UNSET),
                         splitShare ? 1 : UNSET,
                         options.trafficClass().orElse(UNSET),
-                        options.networkName().orElse(null));
+                        options.collnet() ? 1 : UNSET,
+                        options.ctaPolicy().map(CtaPolicy::ordinal).orElse(UNSET),
+                        options.nvlsCtas().orElse(UNSET),
+                        options.networkName().orElse(null),
+                        named ? options.communicatorName().orElse(group) : null);
         if (address == 0) {
             throw new OutOfMemoryError("native memory for an ncclConfig_t");
+        }
+    }
+
+    private static void require(boolean given, String option, int needed) {
+        int version = NcclLibraries.get().version();
+        if (given && version < needed) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "NCCL options: %s needs NCCL %d.%d or later, and this process has %s; update NCCL, or leave the option out"
+                            .formatted(
+                                    option,
+                                    needed / 10000,
+                                    needed / 100 % 100,
+                                    NcclLibraries.versionText(version)));
         }
     }
 

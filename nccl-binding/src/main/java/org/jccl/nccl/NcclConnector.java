@@ -54,7 +54,7 @@ final class NcclConnector {
         this.options = config.options(NcclOptions.class).orElseGet(NcclOptions::defaults);
         // PyTorch's ranks leave sharing unset, and all ranks must agree.
         boolean splitShare = options.splitShare() && config.interop() == Interop.NONE;
-        this.settings = new NcclConfig(options, splitShare);
+        this.settings = new NcclConfig(options, splitShare, config.groupName());
     }
 
     static NcclCommunicator connect(CommunicatorConfig config) {

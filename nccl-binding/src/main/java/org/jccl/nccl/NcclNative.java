@@ -72,7 +72,11 @@ final class NcclNative {
             int maxCtas,
             int splitShare,
             int trafficClass,
-            String network);
+            int collnet,
+            int ctaPolicy,
+            int nvlsCtas,
+            String network,
+            String name);
 
     @Name("jccl_nccl_free_config")
     static native void freeConfig(long config);

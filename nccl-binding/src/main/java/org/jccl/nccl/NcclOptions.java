@@ -9,21 +9,29 @@ import org.jccl.FailureContext;
 import org.jccl.UsageException;
 
 /**
- * Options of the NCCL backend; start from {@link #defaults()}. What is empty is left to NCCL.
- * NCCL's own environment variables go before these options.
+ * Options of the NCCL backend, made by {@link #builder()}. An empty option is left to NCCL. NCCL's
+ * own environment variables take precedence over these options. Forming a group throws a {@link
+ * UsageException} if the loaded NCCL is too old for a given option.
  *
- * @param highPriorityStream whether the communication stream goes before other streams
- * @param blocking false to have connecting end by an abort when its time is over; each operation
- *     then costs a thread inside NCCL
+ * @param highPriorityStream whether the communication stream has a higher priority than other
+ *     streams
+ * @param blocking false if an abort must end a connection that does not finish in time; each
+ *     operation then costs a thread inside NCCL
  * @param minCtas fewest blocks of the device a collective may take, at least 1; only with {@code
  *     maxCtas}
  * @param maxCtas most blocks of the device a collective may take, not below {@code minCtas}
  * @param cgaClusterSize blocks that share an SM cluster, 0 to 8
  * @param networkName name of the network plugin, for instance {@code Socket} or {@code IB}
  * @param trafficClass class that the network gives the traffic; its meaning is the network's. Needs
- *     NCCL 2.26 or later; forming a group with an older one throws a {@link UsageException}
+ *     NCCL 2.26
  * @param splitShare whether groups that are split off share the resources of the group they come
  *     from; such groups must then not be used at the same time
+ * @param communicatorName name of the communicator in NCCL's profiler plugins. If it is empty, it
+ *     is the name of the group. Needs NCCL 2.27
+ * @param ctaPolicy how many blocks of the device collectives take. Needs NCCL 2.27
+ * @param nvlsCtas blocks of the device for collectives in NVLink switches, at least 1. Needs NCCL
+ *     2.27
+ * @param collnet whether collectives may run in the switches of the network. Needs NCCL 2.27
  */
 public record NcclOptions(
         boolean highPriorityStream,
@@ -33,13 +41,31 @@ public record NcclOptions(
         OptionalInt cgaClusterSize,
         Optional<String> networkName,
         OptionalInt trafficClass,
-        boolean splitShare)
+        boolean splitShare,
+        Optional<String> communicatorName,
+        Optional<CtaPolicy> ctaPolicy,
+        OptionalInt nvlsCtas,
+        boolean collnet)
         implements BackendOptions {
 
     private static final int LARGEST_CLUSTER = 8;
 
+    /** How many blocks of the device collectives take. The order is that of NCCL's numbers. */
+    public enum CtaPolicy {
+        /** As many as the fastest collective needs. */
+        DEFAULT,
+        /** Fewer if that costs little speed. */
+        EFFICIENCY,
+        /**
+         * None where copy engines can do the work, which needs {@link NcclMemory} with windows.
+         * Needs NCCL 2.28.
+         */
+        ZERO
+    }
+
     /**
-     * Checks the arguments.
+     * Checks the arguments. Use {@link #builder()}: this constructor changes when an option is
+     * added.
      *
      * @param highPriorityStream see the class
      * @param blocking see the class
@@ -49,17 +75,28 @@ public record NcclOptions(
      * @param networkName see the class
      * @param trafficClass see the class
      * @param splitShare see the class
-     * @throws UsageException when something is null, a number is out of its range, the name blank,
-     *     or {@code minCtas} stands without {@code maxCtas}
+     * @param communicatorName see the class
+     * @param ctaPolicy see the class
+     * @param nvlsCtas see the class
+     * @param collnet see the class
+     * @throws UsageException if an argument is null, a number is out of its range, a name is blank,
+     *     or {@code minCtas} is given without {@code maxCtas}
      */
     public NcclOptions {
-        if (Stream.of(minCtas, maxCtas, cgaClusterSize, networkName, trafficClass)
+        if (Stream.of(
+                        minCtas,
+                        maxCtas,
+                        cgaClusterSize,
+                        networkName,
+                        trafficClass,
+                        communicatorName,
+                        ctaPolicy,
+                        nvlsCtas)
                 .anyMatch(Objects::isNull)) {
-            throw bad("what is left to NCCL is empty", "null");
+            throw bad("an option that is left to NCCL must be empty", "null");
         }
-        if (networkName.filter(NcclOptions::isNoName).isPresent()) {
-            throw bad("networkName must be a name", "'" + networkName.get() + "'");
-        }
+        checkName(networkName, "networkName");
+        checkName(communicatorName, "communicatorName");
         if (minCtas.orElse(1) < 1 || maxCtas.orElse(1) < 1) {
             throw bad("minCtas and maxCtas must be at least 1", minCtas + ", " + maxCtas);
         }
@@ -74,6 +111,9 @@ public record NcclOptions(
         int cluster = cgaClusterSize.orElse(0);
         if (cluster < 0 || cluster > LARGEST_CLUSTER) {
             throw bad("cgaClusterSize must be from 0 to " + LARGEST_CLUSTER, "" + cluster);
+        }
+        if (nvlsCtas.orElse(1) < 1) {
+            throw bad("nvlsCtas must be at least 1", nvlsCtas.toString());
         }
     }
 
@@ -90,8 +130,10 @@ public record NcclOptions(
         };
     }
 
-    private static boolean isNoName(String name) {
-        return name.isBlank() || name.indexOf('\0') >= 0;
+    private static void checkName(Optional<String> name, String option) {
+        if (name.filter(text -> text.isBlank() || text.indexOf('\0') >= 0).isPresent()) {
+            throw bad(option + " must be a name", "'" + name.get() + "'");
+        }
     }
 
     private static UsageException bad(String rule, String given) {
@@ -99,154 +141,198 @@ public record NcclOptions(
     }
 
     /**
-     * A blocking communicator on a stream of normal priority, the rest left to NCCL.
+     * Returns a blocking communicator on a stream of normal priority, with the rest left to NCCL.
      *
      * @return the options
      */
     public static NcclOptions defaults() {
-        return new NcclOptions(
-                false,
-                true,
-                OptionalInt.empty(),
-                OptionalInt.empty(),
-                OptionalInt.empty(),
-                Optional.empty(),
-                OptionalInt.empty(),
-                false);
+        return builder().build();
     }
 
     /**
-     * These options with another {@code highPriorityStream}.
+     * Returns a builder that begins with {@link #defaults()}.
      *
-     * @param value see the class
-     * @return the options
+     * @return a new builder
      */
-    public NcclOptions withHighPriorityStream(boolean value) {
-        return new NcclOptions(
-                value,
-                blocking,
-                minCtas,
-                maxCtas,
-                cgaClusterSize,
-                networkName,
-                trafficClass,
-                splitShare);
-    }
-
-    /**
-     * These options with another {@code blocking}.
-     *
-     * @param value see the class
-     * @return the options
-     */
-    public NcclOptions withBlocking(boolean value) {
-        return new NcclOptions(
-                highPriorityStream,
-                value,
-                minCtas,
-                maxCtas,
-                cgaClusterSize,
-                networkName,
-                trafficClass,
-                splitShare);
-    }
-
-    /**
-     * These options with limits for the blocks of the device that a collective takes.
-     *
-     * @param min see {@code minCtas}
-     * @param max see {@code maxCtas}
-     * @return the options
-     * @throws UsageException when one is below 1 or {@code min} above {@code max}
-     */
-    public NcclOptions withCtas(int min, int max) {
-        return new NcclOptions(
-                highPriorityStream,
-                blocking,
-                OptionalInt.of(min),
-                OptionalInt.of(max),
-                cgaClusterSize,
-                networkName,
-                trafficClass,
-                splitShare);
-    }
-
-    /**
-     * These options with a {@code cgaClusterSize}.
-     *
-     * @param value see the class
-     * @return the options
-     * @throws UsageException when it is out of range
-     */
-    public NcclOptions withCgaClusterSize(int value) {
-        return new NcclOptions(
-                highPriorityStream,
-                blocking,
-                minCtas,
-                maxCtas,
-                OptionalInt.of(value),
-                networkName,
-                trafficClass,
-                splitShare);
-    }
-
-    /**
-     * These options with a {@code networkName}.
-     *
-     * @param value see the class
-     * @return the options
-     * @throws UsageException when it is null or blank
-     */
-    public NcclOptions withNetworkName(String value) {
-        return new NcclOptions(
-                highPriorityStream,
-                blocking,
-                minCtas,
-                maxCtas,
-                cgaClusterSize,
-                Optional.of(value == null ? "" : value),
-                trafficClass,
-                splitShare);
-    }
-
-    /**
-     * These options with a {@code trafficClass}.
-     *
-     * @param value see the class
-     * @return the options
-     */
-    public NcclOptions withTrafficClass(int value) {
-        return new NcclOptions(
-                highPriorityStream,
-                blocking,
-                minCtas,
-                maxCtas,
-                cgaClusterSize,
-                networkName,
-                OptionalInt.of(value),
-                splitShare);
-    }
-
-    /**
-     * These options with another {@code splitShare}.
-     *
-     * @param value see the class
-     * @return the options
-     */
-    public NcclOptions withSplitShare(boolean value) {
-        return new NcclOptions(
-                highPriorityStream,
-                blocking,
-                minCtas,
-                maxCtas,
-                cgaClusterSize,
-                networkName,
-                trafficClass,
-                value);
+    public static Builder builder() {
+        return new Builder();
     }
 
     @Override
     public String backend() {
         return NcclProvider.NAME;
+    }
+
+    /** Sets options; each is described at {@link NcclOptions}. Not thread-safe. */
+    public static final class Builder {
+
+        private boolean highPriorityStream;
+        private boolean blocking = true;
+        private OptionalInt minCtas = OptionalInt.empty();
+        private OptionalInt maxCtas = OptionalInt.empty();
+        private OptionalInt cgaClusterSize = OptionalInt.empty();
+        private Optional<String> networkName = Optional.empty();
+        private OptionalInt trafficClass = OptionalInt.empty();
+        private boolean splitShare;
+        private Optional<String> communicatorName = Optional.empty();
+        private Optional<CtaPolicy> ctaPolicy = Optional.empty();
+        private OptionalInt nvlsCtas = OptionalInt.empty();
+        private boolean collnet;
+
+        private Builder() {}
+
+        /**
+         * Sets {@code highPriorityStream}.
+         *
+         * @param value see {@link NcclOptions}
+         * @return this builder
+         */
+        public Builder highPriorityStream(boolean value) {
+            highPriorityStream = value;
+            return this;
+        }
+
+        /**
+         * Sets {@code blocking}.
+         *
+         * @param value see {@link NcclOptions}
+         * @return this builder
+         */
+        public Builder blocking(boolean value) {
+            blocking = value;
+            return this;
+        }
+
+        /**
+         * Sets {@code minCtas}.
+         *
+         * @param value see {@link NcclOptions}
+         * @return this builder
+         */
+        public Builder minCtas(int value) {
+            minCtas = OptionalInt.of(value);
+            return this;
+        }
+
+        /**
+         * Sets {@code maxCtas}.
+         *
+         * @param value see {@link NcclOptions}
+         * @return this builder
+         */
+        public Builder maxCtas(int value) {
+            maxCtas = OptionalInt.of(value);
+            return this;
+        }
+
+        /**
+         * Sets {@code cgaClusterSize}.
+         *
+         * @param value see {@link NcclOptions}
+         * @return this builder
+         */
+        public Builder cgaClusterSize(int value) {
+            cgaClusterSize = OptionalInt.of(value);
+            return this;
+        }
+
+        /**
+         * Sets {@code networkName}.
+         *
+         * @param value see {@link NcclOptions}
+         * @return this builder
+         */
+        public Builder networkName(String value) {
+            networkName = Optional.of(value == null ? "" : value);
+            return this;
+        }
+
+        /**
+         * Sets {@code trafficClass}.
+         *
+         * @param value see {@link NcclOptions}
+         * @return this builder
+         */
+        public Builder trafficClass(int value) {
+            trafficClass = OptionalInt.of(value);
+            return this;
+        }
+
+        /**
+         * Sets {@code splitShare}.
+         *
+         * @param value see {@link NcclOptions}
+         * @return this builder
+         */
+        public Builder splitShare(boolean value) {
+            splitShare = value;
+            return this;
+        }
+
+        /**
+         * Sets {@code communicatorName}.
+         *
+         * @param value see {@link NcclOptions}
+         * @return this builder
+         */
+        public Builder communicatorName(String value) {
+            communicatorName = Optional.of(value == null ? "" : value);
+            return this;
+        }
+
+        /**
+         * Sets {@code ctaPolicy}.
+         *
+         * @param value see {@link NcclOptions}; null leaves it to NCCL
+         * @return this builder
+         */
+        public Builder ctaPolicy(CtaPolicy value) {
+            ctaPolicy = Optional.ofNullable(value);
+            return this;
+        }
+
+        /**
+         * Sets {@code nvlsCtas}.
+         *
+         * @param value see {@link NcclOptions}
+         * @return this builder
+         */
+        public Builder nvlsCtas(int value) {
+            nvlsCtas = OptionalInt.of(value);
+            return this;
+        }
+
+        /**
+         * Sets {@code collnet}.
+         *
+         * @param value see {@link NcclOptions}
+         * @return this builder
+         */
+        public Builder collnet(boolean value) {
+            collnet = value;
+            return this;
+        }
+
+        /**
+         * Checks the options and returns them.
+         *
+         * @return the options
+         * @throws UsageException if a number is out of its range, or a name is null or blank
+         */
+        public NcclOptions build() {
+            return new NcclOptions(
+                    highPriorityStream,
+                    blocking,
+                    minCtas,
+                    maxCtas,
+                    cgaClusterSize,
+                    networkName,
+                    trafficClass,
+                    splitShare,
+                    communicatorName,
+                    ctaPolicy,
+                    nvlsCtas,
+                    collnet);
+        }
     }
 }

@@ -31,7 +31,7 @@ final class AbortStormTest {
 
         public static void main(String[] arguments) {
             NcclOptions options =
-                    NcclOptions.defaults().withBlocking(Boolean.getBoolean("blocking"));
+                    NcclOptions.builder().blocking(Boolean.getBoolean("blocking")).build();
             int times = Integer.getInteger("times");
             long seed = Long.getLong("seed", System.nanoTime());
             System.out.println("seed " + seed);

@@ -9,6 +9,7 @@ import static org.jccl.testing.Patience.expires;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import org.jccl.BackendOptions;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.Interop;
@@ -16,10 +17,13 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
+import org.jccl.nccl.NcclOptions.CtaPolicy;
 import org.jccl.store.HashStore;
 import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What is particular to NCCL; the rest is in the conformance suite. */
 final class CollectivesTest {
@@ -103,7 +107,7 @@ final class CollectivesTest {
         private TrafficClass() {}
 
         public static void main(String[] arguments) {
-            NcclOptions options = NcclOptions.defaults().withTrafficClass(1);
+            NcclOptions options = NcclOptions.builder().trafficClass(1).build();
             try (ProcessGroup group = new NcclBackend(options).alone()) {
                 System.out.println("made " + group.size());
             } catch (UsageException e) {
@@ -122,16 +126,99 @@ final class CollectivesTest {
                 .contains("made 1");
     }
 
+    /** A world with one of the options of 2.27 and 2.28, and a group of it with others. */
+    static final class NewerOptions {
+
+        private NewerOptions() {}
+
+        public static void main(String[] arguments) {
+            NcclOptions options =
+                    switch (System.getProperty("test.option")) {
+                        case "name" -> NcclOptions.builder().communicatorName("experts").build();
+                        case "policy" ->
+                                NcclOptions.builder().ctaPolicy(CtaPolicy.EFFICIENCY).build();
+                        case "zero" -> NcclOptions.builder().ctaPolicy(CtaPolicy.ZERO).build();
+                        case "nvls" -> NcclOptions.builder().nvlsCtas(4).build();
+                        case "collnet" -> NcclOptions.builder().collnet(true).build();
+                        default -> NcclOptions.defaults();
+                    };
+            try (ProcessGroup group = new NcclBackend(options).alone();
+                    ProcessGroup part =
+                            group.newGroup(List.of(0), NcclOptions.builder().nvlsCtas(3).build())
+                                    .orElseThrow();
+                    ProcessGroup half =
+                            group.split(0, 0, NcclOptions.builder().collnet(true).build())
+                                    .orElseThrow()) {
+                System.out.println("made " + group.size() + part.size() + half.size());
+            } catch (UsageException e) {
+                System.out.println("refused: " + e.getMessage());
+            }
+        }
+    }
+
+    private static String newerOption(String option, int version) throws Exception {
+        return ChildJvm.outputOf(
+                NewerOptions.class,
+                Map.of("MOCK_NCCL_VERSION", "" + version, "MOCK_NCCL_PRINT_CONFIG", "1"),
+                "-Dtest.option=" + option);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "name, 22700, communicatorName, 'commName experts,'",
+        "policy, 22700, ctaPolicy, 'CTAPolicy 1,'",
+        "zero, 22800, ctaPolicy ZERO, 'CTAPolicy 2,'",
+        "nvls, 22700, nvlsCtas, 'nvlsCTAs 4'",
+        "collnet, 22700, collnet, 'collnetEnable 1,'"
+    })
+    @Tag("mocked-nccl")
+    void newerOptionsReachNcclOrAreRefused(String option, int needed, String name, String field)
+            throws Exception {
+        assertThat(newerOption(option, needed)).contains("made 111", field);
+        assertThat(newerOption(option, needed - 1))
+                .contains("refused: ")
+                .contains(name + " needs NCCL 2." + needed / 100 % 100 + " or later");
+    }
+
+    /** And groups made of a group have options of their own, or else those of the group. */
+    @Test
+    @Tag("mocked-nccl")
+    void theNameIsThatOfTheGroupAndPartsHaveTheirOwnOptions() throws Exception {
+        assertThat(newerOption("none", 22800).lines())
+                .anyMatch(line -> line.startsWith("commName world, collnetEnable -2147483648"))
+                .anyMatch(line -> line.matches("commName world/0, .* nvlsCTAs 3"))
+                .anyMatch(line -> line.startsWith("commName world/split0-0, collnetEnable 1,"));
+        assertThat(newerOption("none", 22606)).contains("refused: ", "nvlsCtas needs NCCL 2.27");
+    }
+
+    @Test
+    void optionsOfAnotherBackendAreRefused() {
+        try (ProcessGroup group = World.alone()) {
+            BackendOptions others = () -> "gloo";
+            assertThatThrownBy(() -> group.newGroup(List.of(0), others))
+                    .isInstanceOf(UsageException.class)
+                    .hasMessageContaining("newGroup: the options are for gloo")
+                    .hasMessageContaining("nccl");
+            assertThatThrownBy(() -> group.split(0, 0, null)).isInstanceOf(UsageException.class);
+        }
+    }
+
     @Test
     void nonBlockingCommunicatorsAndOptionsWork() throws Exception {
         NcclOptions options =
-                NcclOptions.defaults()
-                        .withBlocking(false)
-                        .withHighPriorityStream(true)
-                        .withCtas(1, 4)
-                        .withCgaClusterSize(2)
-                        .withNetworkName("Socket")
-                        .withTrafficClass(1);
+                NcclOptions.builder()
+                        .blocking(false)
+                        .highPriorityStream(true)
+                        .minCtas(1)
+                        .maxCtas(4)
+                        .cgaClusterSize(2)
+                        .networkName("Socket")
+                        .trafficClass(1)
+                        .communicatorName("experts")
+                        .ctaPolicy(CtaPolicy.EFFICIENCY)
+                        .nvlsCtas(2)
+                        .collnet(true)
+                        .build();
         World.run(
                 2,
                 World.TIMEOUT,
@@ -180,7 +267,7 @@ final class CollectivesTest {
                 .hasMessageContaining("no rank put an NCCL id")
                 .hasMessageContaining("ranks [0] of 2 have not come");
         for (boolean blocking : new boolean[] {true, false}) {
-            NcclOptions options = NcclOptions.defaults().withBlocking(blocking);
+            NcclOptions options = NcclOptions.builder().blocking(blocking).build();
             assertThatThrownBy(() -> joinAlone(0, options, Interop.TORCH))
                     .hasMessageContaining("ncclCommInitRankConfig did not finish")
                     .hasMessageContaining("ranks [1] of 2 have not come");

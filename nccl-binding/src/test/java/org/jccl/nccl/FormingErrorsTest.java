@@ -30,7 +30,7 @@ final class FormingErrorsTest {
         public static void main(String[] arguments) {
             Store store = HashStore.create(World.TIMEOUT);
             NcclOptions options =
-                    NcclOptions.defaults().withBlocking(Boolean.getBoolean("blocking"));
+                    NcclOptions.builder().blocking(Boolean.getBoolean("blocking")).build();
             List<CompletableFuture<String>> ranks = new ArrayList<>();
             for (int i = 0; i < 2; i++) {
                 int rank = i;

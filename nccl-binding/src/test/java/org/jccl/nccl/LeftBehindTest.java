@@ -41,7 +41,7 @@ final class LeftBehindTest {
             World.run(
                     2,
                     World.TIMEOUT,
-                    NcclOptions.defaults().withBlocking(blocking),
+                    NcclOptions.builder().blocking(blocking).build(),
                     (group, device) -> {
                         try (Stream stream = Stream.create(device, false);
                                 Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 1)) {
@@ -162,7 +162,7 @@ final class LeftBehindTest {
 
         public static void main(String[] arguments) {
             NcclOptions options =
-                    NcclOptions.defaults().withBlocking(Boolean.getBoolean("blocking"));
+                    NcclOptions.builder().blocking(Boolean.getBoolean("blocking")).build();
             CountDownLatch failed = new CountDownLatch(1);
             World.run(
                     2,

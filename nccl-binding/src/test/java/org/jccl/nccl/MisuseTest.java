@@ -14,7 +14,9 @@ final class MisuseTest {
 
     @Test
     void nothingPublicTakesWrongArgumentsBadly() {
-        Misuse misuse = Misuse.ofBinding(new NcclProvider(), NcclOptions.defaults());
+        Misuse misuse =
+                Misuse.ofBinding(new NcclProvider(), NcclOptions.defaults())
+                        .with(NcclOptions.Builder.class, rank -> NcclOptions.builder());
         assertThat(misuse.faults(NcclProvider.class)).isEmpty();
     }
 }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.util.Optional;
 import java.util.OptionalInt;
 import org.jccl.UsageException;
+import org.jccl.nccl.NcclOptions.CtaPolicy;
 import org.junit.jupiter.api.Test;
 
 final class NcclOptionsTest {
@@ -21,49 +22,62 @@ final class NcclOptionsTest {
     }
 
     @Test
-    void eachOptionKeepsTheOthers() {
+    void eachOptionIsBuilt() {
         NcclOptions all =
-                options.withHighPriorityStream(true)
-                        .withBlocking(false)
-                        .withCtas(2, 3)
-                        .withCgaClusterSize(4)
-                        .withNetworkName("IB")
-                        .withTrafficClass(5)
-                        .withSplitShare(true);
-        assertThat(all.highPriorityStream()).isTrue();
-        assertThat(all.blocking()).isFalse();
-        assertThat(all.minCtas()).hasValue(2);
-        assertThat(all.maxCtas()).hasValue(3);
-        assertThat(all.cgaClusterSize()).hasValue(4);
-        assertThat(all.networkName()).hasValue("IB");
-        assertThat(all.trafficClass()).hasValue(5);
-        assertThat(all.splitShare()).isTrue();
-        assertThat(options.splitShare()).isFalse();
+                NcclOptions.builder()
+                        .highPriorityStream(true)
+                        .blocking(false)
+                        .minCtas(2)
+                        .maxCtas(3)
+                        .cgaClusterSize(4)
+                        .networkName("IB")
+                        .trafficClass(5)
+                        .splitShare(true)
+                        .communicatorName("experts")
+                        .ctaPolicy(CtaPolicy.EFFICIENCY)
+                        .nvlsCtas(6)
+                        .collnet(true)
+                        .build();
+        assertThat(all)
+                .isEqualTo(
+                        new NcclOptions(
+                                true,
+                                false,
+                                OptionalInt.of(2),
+                                OptionalInt.of(3),
+                                OptionalInt.of(4),
+                                Optional.of("IB"),
+                                OptionalInt.of(5),
+                                true,
+                                Optional.of("experts"),
+                                Optional.of(CtaPolicy.EFFICIENCY),
+                                OptionalInt.of(6),
+                                true));
+    }
+
+    private static void refused(NcclOptions.Builder builder, String reason) {
+        assertThatThrownBy(builder::build)
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("NCCL options: " + reason);
     }
 
     @Test
     void numbersOutOfRangeAreRefused() {
-        assertThatThrownBy(() -> options.withCtas(3, 2))
-                .isInstanceOf(UsageException.class)
-                .hasMessageContaining("minCtas must not be above maxCtas");
-        assertThatThrownBy(() -> options.withCtas(0, 2)).isInstanceOf(UsageException.class);
-        assertThatThrownBy(() -> options.withCgaClusterSize(9)).isInstanceOf(UsageException.class);
+        refused(NcclOptions.builder().minCtas(3).maxCtas(2), "minCtas must not be above maxCtas");
+        refused(NcclOptions.builder().minCtas(0).maxCtas(2), "minCtas and maxCtas");
+        refused(NcclOptions.builder().cgaClusterSize(9), "cgaClusterSize");
+        refused(NcclOptions.builder().nvlsCtas(0), "nvlsCtas");
+    }
+
+    @Test
+    void namesThatNcclCannotReadAreRefused() {
+        refused(NcclOptions.builder().networkName(null), "networkName");
+        refused(NcclOptions.builder().networkName(" "), "networkName");
+        refused(NcclOptions.builder().communicatorName("a\0b"), "communicatorName");
     }
 
     @Test
     void aMinimumOfBlocksWithoutAMaximumIsRefusedAsByNccl() {
-        assertThatThrownBy(
-                        () ->
-                                new NcclOptions(
-                                        false,
-                                        true,
-                                        OptionalInt.of(1),
-                                        OptionalInt.empty(),
-                                        OptionalInt.empty(),
-                                        Optional.empty(),
-                                        OptionalInt.empty(),
-                                        false))
-                .isInstanceOf(UsageException.class)
-                .hasMessageContaining("minCtas needs maxCtas too");
+        refused(NcclOptions.builder().minCtas(1), "minCtas needs maxCtas too");
     }
 }

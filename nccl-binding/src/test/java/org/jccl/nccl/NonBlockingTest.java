@@ -31,7 +31,7 @@ final class NonBlockingTest {
             World.run(
                     3,
                     World.TIMEOUT,
-                    NcclOptions.defaults().withBlocking(Boolean.getBoolean("blocking")),
+                    NcclOptions.builder().blocking(Boolean.getBoolean("blocking")).build(),
                     (group, device) -> {
                         try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 1)) {
                             for (int i = 0; i < TIMES; i++) {
@@ -63,9 +63,10 @@ final class NonBlockingTest {
             World.run(
                     2,
                     World.TIMEOUT,
-                    NcclOptions.defaults()
-                            .withBlocking(false)
-                            .withNetworkName("a network of which NCCL reads the name later"),
+                    NcclOptions.builder()
+                            .blocking(false)
+                            .networkName("a network of which NCCL reads the name later")
+                            .build(),
                     (group, device) -> {
                         Thread abort =
                                 new Thread(

@@ -46,7 +46,7 @@ final class SplitTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aSplitNeedsNoUniqueId(boolean blocking) throws Exception {
-        NcclOptions options = NcclOptions.defaults().withBlocking(blocking).withSplitShare(true);
+        NcclOptions options = NcclOptions.builder().blocking(blocking).splitShare(true).build();
         onRanks(
                 3,
                 World.TIMEOUT,
@@ -134,7 +134,7 @@ final class SplitTest {
         onRanks(
                 2,
                 SHORT,
-                NcclOptions.defaults().withBlocking(blocking),
+                NcclOptions.builder().blocking(blocking).build(),
                 (group, store) -> {
                     if (group.rank() == 1) {
                         // Tells rank 0 that it takes part, and does not.

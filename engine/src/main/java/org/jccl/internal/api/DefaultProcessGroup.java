@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.ObjIntConsumer;
+import org.jccl.BackendOptions;
 import org.jccl.Batch;
 import org.jccl.Device;
 import org.jccl.ProcessGroup;
@@ -12,6 +13,7 @@ import org.jccl.SyncCollectives;
 import org.jccl.Tensor;
 import org.jccl.Work;
 import org.jccl.internal.checks.Lists;
+import org.jccl.internal.checks.Require;
 import org.jccl.internal.engine.Engine;
 import org.jccl.internal.engine.Timeouts;
 import org.jccl.internal.group.Group;
@@ -246,13 +248,28 @@ public final class DefaultProcessGroup implements ProcessGroup {
 
     @Override
     public Optional<ProcessGroup> newGroup(List<Integer> ranks) {
+        return newGroup(ranks, Optional.empty());
+    }
+
+    @Override
+    public Optional<ProcessGroup> newGroup(List<Integer> ranks, BackendOptions options) {
+        return newGroup(ranks, Optional.of(Require.nonNull(options, "options")));
+    }
+
+    private Optional<ProcessGroup> newGroup(List<Integer> ranks, Optional<BackendOptions> options) {
         List<Integer> members = Lists.copy(ranks, new Integer[0], group.context(), "ranks");
-        return group.newGroup(members).map(DefaultProcessGroup::new);
+        return group.newGroup(members, options).map(DefaultProcessGroup::new);
     }
 
     @Override
     public Optional<ProcessGroup> split(int color, int key) {
-        return group.split(color, key).map(DefaultProcessGroup::new);
+        return group.split(color, key, Optional.empty()).map(DefaultProcessGroup::new);
+    }
+
+    @Override
+    public Optional<ProcessGroup> split(int color, int key, BackendOptions options) {
+        Optional<BackendOptions> given = Optional.of(Require.nonNull(options, "options"));
+        return group.split(color, key, given).map(DefaultProcessGroup::new);
     }
 
     @Override

@@ -9,6 +9,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
+import org.jccl.BackendOptions;
 import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
@@ -199,10 +200,15 @@ public final class Group {
         }
     }
 
-    /** Makes a sub-group of the given ranks. Returns empty if this rank is not a member. */
-    public Optional<Group> newGroup(List<Integer> ranks) {
+    /**
+     * Makes a sub-group of the given ranks. Returns empty if this rank is not a member.
+     *
+     * @param options in place of those that a backend of this group has, or empty
+     */
+    public Optional<Group> newGroup(List<Integer> ranks, Optional<BackendOptions> options) {
         long deadline = System.nanoTime() + world.timeout().toNanos();
         requireUsable();
+        List<Backend> backends = engines.backends("newGroup", options);
         MemberRanks.check(ranks, size(), context);
         Optional<GroupKeys> keys = foreign.map(own -> own.next(context, ranks));
         int mine = ranks.indexOf(context.rank());
@@ -220,13 +226,18 @@ public final class Group {
         // Members count the groups of equal ranks alike, so the name needs no agreement.
         String name =
                 context.group() + "/" + MemberRanks.text(ranks) + (copies == 1 ? "" : "#" + copies);
-        return Optional.of(child(name, keys, mine, ranks, color, deadline));
+        return Optional.of(child(name, backends, keys, mine, ranks, color, deadline));
     }
 
-    /** Divides the group by color. Returns empty for a negative color. */
-    public Optional<Group> split(int color, int key) {
+    /**
+     * Divides the group by color. Returns empty for a negative color.
+     *
+     * @param options in place of those that a backend of this group has, or empty
+     */
+    public Optional<Group> split(int color, int key, Optional<BackendOptions> options) {
         long deadline = System.nanoTime() + world.timeout().toNanos();
         requireUsable();
+        List<Backend> backends = engines.backends("split", options);
         Store shared = requireStore("split");
         int number;
         synchronized (groupsMade) {
@@ -248,6 +259,7 @@ public final class Group {
         return Optional.of(
                 child(
                         name,
+                        backends,
                         foreign,
                         ranks.indexOf(context.rank()),
                         ranks,
@@ -380,6 +392,7 @@ public final class Group {
 
     private Group child(
             String name,
+            List<Backend> backends,
             Optional<GroupKeys> keys,
             int rank,
             List<Integer> ranks,
@@ -387,7 +400,7 @@ public final class Group {
             long deadline) {
         Group group = member(name, keys, rank, ranks);
         group.connect(
-                engines.backends(),
+                backends,
                 new GroupEngines.Origin(Optional.of(engines), List.copyOf(ranks), color),
                 deadline);
         return group;

@@ -289,6 +289,36 @@ final class GroupEngines {
         return entries.stream().map(Entry::backend).toList();
     }
 
+    /**
+     * The backends of a group that is made from this one.
+     *
+     * @param call for the message
+     * @param options in place of those that one of the backends has here, or empty
+     */
+    List<Backend> backends(String call, Optional<BackendOptions> options) {
+        List<Backend> own = backends();
+        if (options.isEmpty()) {
+            return own;
+        }
+        String of = options.get().backend();
+        if (own.stream().noneMatch(each -> each.provider().name().equals(of))) {
+            throw new UsageException(
+                    context,
+                    "%s: the options are for %s, but this group uses %s"
+                            .formatted(
+                                    call,
+                                    of,
+                                    own.stream().map(each -> each.provider().name()).toList()));
+        }
+        return own.stream()
+                .map(
+                        each ->
+                                each.provider().name().equals(of)
+                                        ? new Backend(each.provider(), each.device(), options)
+                                        : each)
+                .toList();
+    }
+
     void forEach(Consumer<Engine> action) {
         engines().forEach(action);
     }

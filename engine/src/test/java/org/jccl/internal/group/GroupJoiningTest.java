@@ -84,7 +84,7 @@ class GroupJoiningTest {
                 };
         String failures = "world/0,1,2/scripted/desync/failure/";
         say(store, failures + "1", "1\nPeerLostException\n2\nlost rank 2");
-        assertThatThrownBy(() -> world.newGroup(List.of(0, 1, 2)))
+        assertThatThrownBy(() -> world.newGroup(List.of(0, 1, 2), Optional.empty()))
                 .isInstanceOf(PeerLostException.class)
                 .hasMessageContaining("rank 1 reported: lost rank 2")
                 .satisfies(thrown -> assertThat(((PeerLostException) thrown).peer()).hasValue(2));
@@ -103,13 +103,13 @@ class GroupJoiningTest {
                 config -> {
                     throw new OperationTimeoutException(FailureContext.NONE, "rank 2 is late");
                 };
-        assertThatThrownBy(() -> world.newGroup(List.of(0, 1, 2)))
+        assertThatThrownBy(() -> world.newGroup(List.of(0, 1, 2), Optional.empty()))
                 .isInstanceOf(OperationTimeoutException.class);
         connect =
                 config -> {
                     throw new PeerLostException(FailureContext.NONE, "lost rank 0", 0);
                 };
-        assertThatThrownBy(() -> other.newGroup(List.of(0, 1, 2)))
+        assertThatThrownBy(() -> other.newGroup(List.of(0, 1, 2), Optional.empty()))
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining("rank 0 reported: rank 2 is late");
         other.close();
@@ -135,7 +135,7 @@ class GroupJoiningTest {
                             return waited;
                         },
                         task -> new Thread(task).start());
-        world.split(0, 0).orElseThrow().close();
+        world.split(0, 0, Optional.empty()).orElseThrow().close();
         assertThat(left.join()).isLessThanOrEqualTo(TIMEOUT.minusNanos(late.join()));
         world.close();
     }
@@ -152,7 +152,7 @@ class GroupJoiningTest {
                     .hasMessageContaining("rank 0 of the world, which serves the store, is gone")
                     .satisfies(
                             thrown -> assertThat(((PeerLostException) thrown).peer()).hasValue(0));
-            assertThatThrownBy(() -> world.split(0, 0))
+            assertThatThrownBy(() -> world.split(0, 0, Optional.empty()))
                     .isInstanceOf(PeerLostException.class)
                     .hasMessageContaining("rank 0 of the world");
             world.close();
@@ -165,7 +165,8 @@ class GroupJoiningTest {
         try (TcpStore store = TcpStore.connect("127.0.0.1", server.port(), TIMEOUT)) {
             Group world = world(1, store, false);
             server.close();
-            assertThatThrownBy(() -> world.split(0, 0)).isInstanceOf(StoreException.class);
+            assertThatThrownBy(() -> world.split(0, 0, Optional.empty()))
+                    .isInstanceOf(StoreException.class);
             world.close();
         }
     }
@@ -178,7 +179,7 @@ class GroupJoiningTest {
                 config -> {
                     throw new OperationTimeoutException(FailureContext.NONE, "rank 2 is late");
                 };
-        assertThatThrownBy(() -> world.newGroup(List.of(1, 2)))
+        assertThatThrownBy(() -> world.newGroup(List.of(1, 2), Optional.empty()))
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageEndingWith("rank 2 is late");
         world.close();
@@ -203,7 +204,7 @@ class GroupJoiningTest {
                                                 "scripted",
                                                 config.timeout());
                 relay.freeze();
-                assertThatThrownBy(() -> world.newGroup(List.of(0, 1, 2)))
+                assertThatThrownBy(() -> world.newGroup(List.of(0, 1, 2), Optional.empty()))
                         .isInstanceOf(OperationTimeoutException.class)
                         .hasMessageContaining("the store does not answer");
                 connect = config -> {};

@@ -6,7 +6,6 @@
 #include <numeric>
 #include <utility>
 
-#include "choice.h"
 #include "communicator.h"
 
 namespace jccl {
@@ -19,17 +18,6 @@ char* at(void* base, int64_t elements, int type) {
 
 const char* at(const void* base, int64_t elements, int type) {
   return static_cast<const char*>(base) + elements * static_cast<int64_t>(elementSizeOf(type));
-}
-
-// In blocks, since memcpy writes past the caches what is long, which takes a sixth longer: 32 MB in 1.25 ms, and in blocks
-// of 128 KB in 1.05.
-void copyTo(void* to, const void* from, int64_t count, int type) {
-  constexpr int64_t kBlock = 128 << 10;
-  const int64_t bytes = count * static_cast<int64_t>(elementSizeOf(type));
-  for (int64_t begin = 0; to != from && begin < bytes; begin += kBlock) {
-    const auto length = static_cast<size_t>(std::min(kBlock, bytes - begin));
-    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, length);
-  }
 }
 
 int64_t sum(const int64_t* counts, int size) { return std::accumulate(counts, counts + size, int64_t{0}); }
@@ -45,9 +33,18 @@ void fill(std::vector<int>& to, std::vector<int>& places, const int64_t* counts,
   }
 }
 
+// Members that are not Java make the call that blocks, with which the other one does not match.
+int reduceOfSharedWorld(
+    const void* in, void* out, int count, MPI_Datatype type, MPI_Op operation, int root, MPI_Comm comm) {
+  return MPI_Reduce(in, out, count, type, operation, root, comm);
+}
+
 // MPICH 4.0.2 crashes in MPI_Reduce where another rank than 0 reduces 64 KiB in place, and only it knows that it does.
 int reduceAndWait(
     const void* in, void* out, int count, MPI_Datatype type, MPI_Op operation, int root, MPI_Comm comm) {
+  if (isOpenMpi()) {
+    return MPI_Reduce(in, out, count, type, operation, root, comm);
+  }
   MPI_Request request;
   const int code = MPI_Ireduce(in, out, count, type, operation, root, comm, &request);
   return code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code;
@@ -125,12 +122,13 @@ void Communicator::allReduce(Operation& o, const Call& c) {
 
 // All of a reduction, or the part of it that goes to one rank.
 void Communicator::reduceTo(Operation& o, const Call& c, int root, const void* in, int64_t count) {
+  const auto blocking = owned_ ? reduceAndWait : reduceOfSharedWorld;
   inParts(count, c.type, [&](int64_t begin, int length) {
     const void* from = rank_ == root && in == c.out ? MPI_IN_PLACE : at(in, begin, c.type);
+    void* to = rank_ == root ? at(c.out, begin, c.type) : nullptr;
     issue(
-        // Members that are not Java make the call that blocks, with which the other one does not match.
-        o, "MPI_Reduce", owned_ ? reduceAndWait : MPI_Reduce, MPI_Ireduce, from, rank_ == root ? at(c.out, begin, c.type) : nullptr, length,
-        datatypeOf(c.type), operationOf(c.type, c.kind, !owned_), root);
+        o, "MPI_Reduce", blocking, MPI_Ireduce, from, to, length, datatypeOf(c.type),
+        operationOf(c.type, c.kind, !owned_), root);
   });
 }
 
@@ -283,19 +281,15 @@ void Communicator::startSend(Operation& o, void* data, int64_t count, int type, 
   const auto e = elements(o, count, type);
   // A checked send is not over before the receive began, so that a pair that does not match is seen on both sides.
   if (options_.checked) {
-    issue(o, "MPI_Ssend", MPI_Ssend, MPI_Issend, data, e.count, e.type, peer, tag);
+    start(o, "MPI_Issend", MPI_Issend, data, e.count, e.type, peer, tag);
   } else {
-    issue(o, "MPI_Send", MPI_Send, MPI_Isend, data, e.count, e.type, peer, tag);
+    start(o, "MPI_Isend", MPI_Isend, data, e.count, e.type, peer, tag);
   }
 }
 
 void Communicator::startReceive(Operation& o) {
   const auto e = elements(o, o.expected, o.type);
-  const int code = MPI_Irecv(o.data, e.count, e.type, o.peer, o.tag, comm_, o.next());
-  if (code != MPI_SUCCESS) {
-    o.requests.pop_back();
-    check(code, "MPI_Irecv");
-  }
+  start(o, "MPI_Irecv", MPI_Irecv, o.data, e.count, e.type, o.peer, o.tag);
 }
 
 // Returns false when no message is there. One that is too long goes elsewhere, so that its sender gets rid of it; that it
@@ -330,48 +324,8 @@ bool Communicator::startMatchedReceive(Operation& o) {
   return true;
 }
 
-Algorithm Communicator::algorithmOf(Operation& o, const Call& c, Way way) {
-  switch (c.what) {
-    case kBarrier:
-      return Algorithm::doubling(rank_, size_, nullptr, 0, kUint8, kBor);
-    case kBroadcast:
-      return Algorithm::fromRoot(rank_, size_, c.root, c.out, c.count, c.type);
-    case kReduce:
-      if (rank_ == c.root) {
-        averageLater(o, c, c.count);
-      }
-      return Algorithm::toRoot(
-          rank_, size_, c.root, premultiplied(o, c, c.count), c.out, c.count, c.type, c.kind);
-    case kReduceScatter: {
-      const int64_t count = c.count * size_;
-      averageLater(o, c, c.count);
-      return Algorithm::reduceScatter(rank_, size_, premultiplied(o, c, count), c.out, count, c.type, c.kind);
-    }
-    case kAllGather:
-      copyTo(at(c.out, rank_ * c.count, c.type), c.in, c.count, c.type);
-      return Algorithm::allGather(rank_, size_, c.in, c.out, c.count * size_, c.type);
-    case kAllToAll:
-      copyTo(at(c.out, rank_ * c.count, c.type), at(c.in, rank_ * c.count, c.type), c.count, c.type);
-      return Algorithm::allToAll(rank_, size_, c.in, c.out, c.count * size_, c.type);
-    default:
-      if (c.kind == kPremulSum) {
-        multiplyOf(c.type)(c.out, c.in, static_cast<size_t>(c.count), c.factor);
-      } else {
-        copyTo(c.out, c.in, c.count, c.type);
-      }
-      averageLater(o, c, c.count);
-      return way == Way::kDoubling ? Algorithm::doubling(rank_, size_, c.out, c.count, c.type, c.kind)
-                                   : Algorithm::ring(rank_, size_, c.out, c.count, c.type, c.kind);
-  }
-}
-
-void Communicator::issueCollective(Operation& o, const Call& c) {
-  if (o.way != Way::kLibrary) {
-    // The upper bits, which depend on all others.
-    const uint64_t place = (o.history >> 32) * static_cast<uint64_t>(callTags()) >> 32;
-    const int tag = largestTag() - 2 - static_cast<int>(place);
-    return o.messages.begin(algorithmOf(o, c, o.way), tag, std::move(messagesMemory_));
-  }
+void Communicator::issueCollective(Operation& o) {
+  const Call& c = o.call;
   switch (c.what) {
     case kBroadcast:
       return broadcast(o, c.out, c.count, c.type, c.root);

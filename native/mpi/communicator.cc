@@ -15,6 +15,8 @@ namespace {
 
 constexpr int kCancelMillis = 100;
 
+constexpr std::chrono::microseconds kThreadLook(1000);
+
 // Waited for by awaitRequest, and calls that wait by themselves.
 std::atomic<int> requests{0};
 
@@ -73,11 +75,6 @@ class Pause {
   bool long_ = false;
 };
 
-// Of what a rank compares and the sums over all ranks.
-bool areEqual(const uint64_t* mine, const uint64_t* sums, int size) {
-  return sums[0] == mine[0] * static_cast<uint64_t>(size) && sums[1] == 0;
-}
-
 }  // namespace
 
 // Counted first, so that either this or endOperations() notices.
@@ -114,8 +111,14 @@ void awaitRequest(MPI_Request* request, int64_t timeoutMillis, const char* what)
   requests--;
 }
 
-Communicator::Communicator(MPI_Comm comm, bool owned, Options options)
+Communicator* Communicator::sharedWorld() { return new Communicator(MPI_COMM_WORLD, MPI_COMM_NULL, false, {}); }
+
+Communicator::Communicator(MPI_Comm comm, MPI_Comm comparisons, Options options)
+    : Communicator(comm, comparisons, true, options) {}
+
+Communicator::Communicator(MPI_Comm comm, MPI_Comm comparisons, bool owned, Options options)
     : comm_(comm),
+      comparisons_(comparisons),
       owned_(owned),
       options_(options),
       looksFirst_(kOverruns && !options.trusted),
@@ -127,6 +130,9 @@ Communicator::Communicator(MPI_Comm comm, bool owned, Options options)
                   " so start the job again");
   }
   check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  if (owned) {
+    check(MPI_Comm_set_errhandler(comparisons, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  }
   check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
 }
@@ -139,7 +145,7 @@ void Communicator::close() {
   }
   // One that was aborted is kept: operations that were given up would reach the next group with its identity.
   if (owned_ && !aborted_) {
-    retire(comm_, traffic_);
+    retire({comm_, comparisons_}, traffic_);
   }
   if (!owned_ && aborted_) {
     worldIsSpoilt = true;
@@ -155,16 +161,21 @@ void Communicator::requireNotAborted() const {
   }
 }
 
+// Beside a call on the group's thread it sleeps, and looks now and then: what polls would take processor time from it.
 template <typename IsOver>
-void Communicator::waitFor(IsOver&& isOver) {
-  for (Pause pause; !isOver(); pause()) {
+void Communicator::waitFor(const Operation& o, IsOver&& isOver) {
+  for (Pause pause; !isOver();) {
     requireNotAborted();
+    if (o.isCollective && thread_.isBusy()) {
+      thread_.await(kThreadLook);
+    } else {
+      pause();
+    }
   }
 }
 
 template <typename Start>
 int64_t Communicator::run(Mode mode, Operation* operation, Start&& start) {
-  operation->blocking = options_.blocking && mode == kBlocking;
   try {
     requireNotAborted();  // after it was taken, so that either this or endOperations() notices
     start(*operation);
@@ -175,12 +186,7 @@ int64_t Communicator::run(Mode mode, Operation* operation, Start&& start) {
   if (mode == kNonblocking) {
     return reinterpret_cast<int64_t>(operation);
   }
-  if (operation->blocking) {
-    finish(*operation);  // MPI has returned, so there is nothing to ask it
-    giveBack(operation);
-  } else {
-    await(operation);
-  }
+  await(operation);
   return 0;
 }
 
@@ -189,64 +195,90 @@ int64_t Communicator::collective(Mode mode, const Call& call) {
   const uint64_t splits = call.what == kAllToAllV ? traffic_.splits(rank_, size_, call.inCounts, call.outCounts) : 0;
   Operation* operation = mode == kBlocking ? operations_.takeWaitedFor() : operations_.take();
   return run(mode, operation, [&](Operation& o) {
+    o.isCollective = true;
     o.call = call;
-    o.way = owned_ && !o.blocking && !options_.onDevice ? wayOf(call, size_) : Way::kLibrary;
-    o.history = traffic_.collectives();
+    o.way = wayOf(call);
+    if (o.way == Way::kGroupThread) {
+      keepCounts(o);
+    }
     if (isCompared(o)) {
       beginComparison(o, splits);
     }
     if (mode == kBlocking) {
-      waitFor([&] {
+      waitFor(o, [&] {
         Deferred::ofProcess().advance();
         return !Deferred::ofProcess().holdsCollectiveOf(*this) && bringForward(o);
       });
     } else if (Deferred::ofProcess().holdsCollectiveOf(*this) || !bringForward(o)) {
-      defer(o);
+      keepCounts(o);
+      Deferred::ofProcess().add(*this, o);
     }
   });
 }
 
-// Messages of ours do not match if ranks disagree.
+// All ranks take the same way, whether they wait or not: MPI does not match a call that blocks with one that does not.
+Way Communicator::wayOf(const Call& call) const {
+  if (options_.onDevice) {
+    // The group's thread would not have the device. Open MPI takes its memory in calls that block only.
+    return isOpenMpi() ? Way::kCallersThread : Way::kPolled;
+  }
+  // Members that are not Java make calls that block.
+  return !owned_ || isLongCall(call, size_) ? Way::kGroupThread : Way::kPolled;
+}
+
+// Before a call that nothing ends, and one in which Open MPI may write past the end of memory.
 bool Communicator::isCompared(const Operation& o) const {
   if (!owned_ || size_ == 1) {
     return false;
   }
-  const bool mayOverrun = looksFirst_ && (o.way == Way::kLibrary || !callTagsTellLength());
-  return options_.checked || (mayOverrun && largestMessageOf(o.call, size_) > kSentEagerly);
+  const bool mayHarm = o.way == Way::kGroupThread || (looksFirst_ && bytesOf(o.call, size_) > kSentEagerly);
+  return options_.checked || (mayHarm && !options_.trusted);
 }
 
-// What was issued before counts too: else a rank's larger message could meet an earlier, smaller part of another.
+// Of all that was issued: else a rank's larger message could meet an earlier, smaller part of another. By a communicator of
+// its own, since ranks that disagree may not compare in the same calls.
 void Communicator::beginComparison(Operation& o, uint64_t splits) {
   o.isCompared = true;
-  o.sums[0] = o.mine[0] = traffic_.collectives();
-  o.sums[1] = o.mine[1] = splits;
-  o.comparison.begin(
-      Algorithm::doubling(rank_, size_, o.sums, 2, kInt64, kSum), largestTag() - 1, o.comparison.takeMemory());
+  o.mine = traffic_.collectives();
+  o.sumOfAll = o.mine + splits;
+  check(
+      MPI_Iallreduce(MPI_IN_PLACE, &o.sumOfAll, 1, MPI_UINT64_T, MPI_SUM, comparisons_, &o.comparison), "MPI_Iallreduce");
 }
 
-// Returns whether all of it is in the library's hands or over.
+bool Communicator::hasCompared(Operation& o) {
+  int done = 1;
+  if (o.comparison != MPI_REQUEST_NULL) {
+    check(MPI_Test(&o.comparison, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  }
+  if (done && o.isCompared && o.sumOfAll != o.mine * static_cast<uint64_t>(size_)) {
+    throw Failure(
+        kMismatch, "the ranks have not issued the same operations with the same arguments, in this call or before it");
+  }
+  return done != 0;
+}
+
+// Returns whether it is in the library's hands or over, and what comes after it may begin.
 bool Communicator::bringForward(Operation& o) {
   if (failed_) {
     return false;
   }
   try {
-    if (!o.comparison.advance(comm_)) {
-      return false;
-    }
     if (!o.isBegun) {
-      if (o.isCompared && !areEqual(o.mine, o.sums, size_)) {
-        throw Failure(
-            kMismatch,
-            "the ranks have not issued the same operations with the same arguments, in this call or before it");
+      if (!hasCompared(o)) {
+        return false;
       }
       o.isBegun = true;
-      issueCollective(o, o.call);
+      if (o.way == Way::kGroupThread) {
+        thread_.run([this, &o] { issueOnThread(o); });
+      } else {
+        issueCollective(o);
+      }
     }
-    if (!o.messages.advance(comm_)) {
+    if (isOnThread(o)) {
       return false;
     }
-    if (messagesMemory_.empty()) {
-      messagesMemory_ = o.messages.takeMemory();
+    if (o.failure != nullptr) {
+      throw Failure(*o.failure);
     }
     return true;
   } catch (...) {
@@ -255,16 +287,31 @@ bool Communicator::bringForward(Operation& o) {
   }
 }
 
-void Communicator::defer(Operation& o) {
+void Communicator::issueOnThread(Operation& o) {
+  try {
+    issueCollective(o);
+  } catch (const Failure& failure) {
+    o.failure = std::make_unique<Failure>(failure);
+  } catch (const std::exception& failure) {
+    o.failure = std::make_unique<Failure>(kInternal, failure.what());
+  }
+}
+
+// The thread has one at a time, and what comes after it has not begun.
+bool Communicator::isOnThread(const Operation& o) const {
+  return o.way == Way::kGroupThread && o.isBegun && thread_.isBusy();
+}
+
+// The caller's arrays may be gone before they are used.
+void Communicator::keepCounts(Operation& o) const {
   const auto keep = [this](std::vector<int64_t>& to, const int64_t*& counts) {
-    if (counts != nullptr) {
+    if (counts != nullptr && counts != to.data()) {
       to.assign(counts, counts + size_);
       counts = to.data();
     }
   };
   keep(o.inCounts, o.call.inCounts);
   keep(o.outCounts, o.call.outCounts);
-  Deferred::ofProcess().add(*this, o);
 }
 
 int64_t Communicator::send(Mode mode, void* data, int64_t count, int type, int peer, int tag) {
@@ -276,7 +323,6 @@ int64_t Communicator::send(Mode mode, void* data, int64_t count, int type, int p
 
 int64_t Communicator::receive(Mode mode, void* data, int64_t count, int type, int peer, int tag) {
   return run(mode, operations_.take(), [&](Operation& o) {
-    o.blocking = false;  // it is waited for with a deadline; its status tells sender and size
     o.expected = count;
     o.type = type;
     o.data = data;
@@ -316,6 +362,7 @@ void Communicator::giveBack(Operation* operation) {
   operation->requests.clear();
   operation->expected = -1;
   operation->sum = nullptr;
+  operation->isCollective = false;
   operation->isCompared = false;
   operation->isBegun = false;
   operation->failure.reset();
@@ -329,8 +376,6 @@ void Communicator::giveUp(Operation* operation) {
     takeBack(*operation);
   }
   if (isComplete(*operation)) {
-    operation->comparison.forget();
-    operation->messages.forget();
     giveBack(operation);
   } else {
     abandoned_ = true;
@@ -397,8 +442,8 @@ bool Communicator::test(Operation* operation) {
 }
 
 // MPI sets completed requests to null, and has no status for them afterwards.
-bool Communicator::isComplete(const Operation& operation) {
-  return operation.comparison.isIdle() && operation.messages.isIdle() &&
+bool Communicator::isComplete(const Operation& operation) const {
+  return operation.comparison == MPI_REQUEST_NULL && !isOnThread(operation) &&
          std::all_of(operation.requests.begin(), operation.requests.end(), [](const MPI_Request& request) {
            return request == MPI_REQUEST_NULL;
          });
@@ -407,7 +452,7 @@ bool Communicator::isComplete(const Operation& operation) {
 int Communicator::await(Operation* operation) {
   int source = -1;
   try {
-    waitFor([&] { return poll(*operation); });
+    waitFor(*operation, [&] { return poll(*operation); });
     source = finish(*operation);
   } catch (...) {
     giveUp(operation);

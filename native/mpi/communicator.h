@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "choice.h"
+#include "group_thread.h"
 #include "operation_pool.h"
 #include "retired.h"
 
@@ -16,11 +16,10 @@ namespace jccl {
 
 // How a group works, see org.jccl.mpi.MpiOptions.
 struct Options {
-  // Synchronous collectives are MPI's blocking calls.
-  bool blocking;
   // Ranks compare what they are about to do, and messages match in type.
   bool checked;
-  // No message is longer than its receiver expects, so the library may write it without a look at its length.
+  // No message is longer than its receiver expects, so the library may write it without a look at its length, and ranks do
+  // not compare what they are about to do.
   bool trusted;
   // Tensors are in memory that the host can not read.
   bool onDevice;
@@ -38,19 +37,15 @@ constexpr bool kOverruns = false;
 // Bytes of a message that no transport of such a library fetches or puts: 4 KB with its header, on shared memory.
 constexpr int64_t kSentEagerly = 3 * 1024;
 
-// The messages that make up collectives have tags of their own: one for comparisons, and an eighth of all for what a rank has
-// issued so far, this call included. So ranks that have not issued the same calls in the same order do not meet.
-inline int callTags() { return largestTag() / 8; }
-
-// Whether there are so many, 2^28 with Open MPI, that a message which meets a receive is as long as its receiver expects.
-inline bool callTagsTellLength() { return callTags() > 1 << 24; }
-
 inline bool isLong(WideCount count, int type) { return count * elementSizeOf(type) > kSentEagerly; }
 
 class Communicator {
  public:
-  // Owned ones are retired on close.
-  Communicator(MPI_Comm comm, bool owned, Options options);
+  // MPI_COMM_WORLD itself, with members that are not Java.
+  static Communicator* sharedWorld();
+
+  // Takes both communicators, which have the same members, and retires them on close. The ranks compare by the second one.
+  Communicator(MPI_Comm comm, MPI_Comm comparisons, Options options);
 
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -70,7 +65,7 @@ class Communicator {
   int await(Operation* operation);
 
   // So that all tags that stand for one of the user's are below ours.
-  int largestUserTag() const { return (largestTag() - 1 - callTags()) / tagsOfOne_ - 1; }
+  int largestUserTag() const { return (largestTag() - 1) / tagsOfOne_ - 1; }
 
   void abort();
 
@@ -89,10 +84,16 @@ class Communicator {
   template <typename Blocking, typename Nonblocking, typename... Arguments>
   void issue(
       Operation& o, const char* name, Blocking blocking, Nonblocking nonblocking, Arguments... arguments) {
-    if (o.blocking) {
+    if (o.way != Way::kPolled) {
+      requireNotAborted();
       check(blocking(arguments..., comm_), name);
       return;
     }
+    start(o, name, nonblocking, arguments...);
+  }
+
+  template <typename Nonblocking, typename... Arguments>
+  void start(Operation& o, const char* name, Nonblocking nonblocking, Arguments... arguments) {
     const int code = nonblocking(arguments..., comm_, o.next());
     if (code != MPI_SUCCESS) {
       o.requests.pop_back();
@@ -104,18 +105,24 @@ class Communicator {
   int64_t run(Mode mode, Operation* operation, Start&& start);
 
   template <typename IsOver>
-  void waitFor(IsOver&& isOver);
+  void waitFor(const Operation& o, IsOver&& isOver);
 
+  Communicator(MPI_Comm comm, MPI_Comm comparisons, bool owned, Options options);
+
+  Way wayOf(const Call& call) const;
   bool isCompared(const Operation& o) const;
   void beginComparison(Operation& o, uint64_t splits);
+  bool hasCompared(Operation& o);
   bool bringForward(Operation& o);
+  bool isOnThread(const Operation& o) const;
+  void keepCounts(Operation& o) const;
   void defer(Operation& o);
   void startSend(Operation& o, void* data, int64_t count, int type, int peer, int tag);
   void startReceive(Operation& o);
   bool startMatchedReceive(Operation& o);
 
-  void issueCollective(Operation& o, const Call& call);
-  Algorithm algorithmOf(Operation& o, const Call& call, Way way);
+  void issueCollective(Operation& o);
+  void issueOnThread(Operation& o);
   void barrier(Operation& o);
   void broadcast(Operation& o, void* data, int64_t count, int type, int root);
   void allReduce(Operation& o, const Call& c);
@@ -147,11 +154,12 @@ class Communicator {
   void giveBack(Operation* operation);
   void giveUp(Operation* operation);
   void takeBack(Operation& receive) const;
-  static bool isComplete(const Operation& operation);
+  bool isComplete(const Operation& operation) const;
   bool poll(Operation& operation);
   int finish(Operation& operation);
 
   const MPI_Comm comm_;
+  const MPI_Comm comparisons_;
   const bool owned_;
   const Options options_;
   // Whether a message is given to the library when its length is known.
@@ -169,9 +177,8 @@ class Communicator {
   // A collective failed: those after it are not started any more, since messages of that one would arrive in them.
   std::atomic<bool> failed_{false};
   std::atomic<bool> abandoned_{false};
-  // Of collectives that are made of messages. One is under way at a time, and has it until it ends well.
-  std::vector<char> messagesMemory_;
   OperationPool operations_;
+  GroupThread thread_;
 };
 
 // Whether the library has operations of this process in its hands.

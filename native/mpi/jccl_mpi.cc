@@ -102,9 +102,9 @@ void reapForAMoment() {
 }
 
 // Of a group that could not be made. Other members may have made theirs, so it is freed as those of closed groups are.
-void handBack(MPI_Comm comm) noexcept {
+void handBack(const std::vector<MPI_Comm>& comms) noexcept {
   try {
-    jccl::retire(comm, jccl::Traffic());
+    jccl::retire(comms, jccl::Traffic());
   } catch (...) {
     // It is kept. The failure that is under way tells the reason.
   }
@@ -115,20 +115,24 @@ int64_t create(const int* worldRanks, int size, int tag, jccl::Options options) 
   const jccl::InsideLibrary inside;
   MPI_Group world;
   MPI_Group members;
-  MPI_Comm comm;
+  std::vector<MPI_Comm> comms(1);
   jccl::check(MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
   const int included = MPI_Group_incl(world, size, worldRanks, &members);
   const int worldFreed = MPI_Group_free(&world);
   jccl::check(included, "MPI_Group_incl");
   jccl::check(worldFreed, "MPI_Group_free");
-  const int created = MPI_Comm_create_group(MPI_COMM_WORLD, members, tag, &comm);
+  const int created = MPI_Comm_create_group(MPI_COMM_WORLD, members, tag, &comms[0]);
   const int membersFreed = MPI_Group_free(&members);
   jccl::check(created, "MPI_Comm_create_group");
   try {
+    // First, since the other members do it too, and wait for this one.
+    MPI_Comm comparisons;
+    jccl::check(MPI_Comm_dup(comms[0], &comparisons), "MPI_Comm_dup");
+    comms.push_back(comparisons);
     jccl::check(membersFreed, "MPI_Group_free");
-    return reinterpret_cast<int64_t>(new Communicator(comm, true, options));
+    return reinterpret_cast<int64_t>(new Communicator(comms[0], comms[1], options));
   } catch (...) {
-    handBack(comm);
+    handBack(comms);
     throw;
   }
 }
@@ -233,16 +237,14 @@ int jccl_mpi_reduces_on_devices(int type, int kind) noexcept { return jccl::redu
 void jccl_mpi_set_largest_call(int64_t bytes) noexcept { jccl::largestCall = bytes; }
 
 int64_t jccl_mpi_create(
-    const int* world_ranks, int size, int tag, int blocking, int checked, int trusted, int on_device) noexcept {
+    const int* world_ranks, int size, int tag, int checked, int trusted, int on_device) noexcept {
   return guarded<int64_t>([&] {
-    return create(world_ranks, size, tag, {blocking != 0, checked != 0, trusted != 0, on_device != 0});
+    return create(world_ranks, size, tag, {checked != 0, trusted != 0, on_device != 0});
   });
 }
 
 int64_t jccl_mpi_shared_world() noexcept {
-  return guarded<int64_t>([&] {
-    return reinterpret_cast<int64_t>(new Communicator(MPI_COMM_WORLD, false, {true, false, false, false}));
-  });
+  return guarded<int64_t>([] { return reinterpret_cast<int64_t>(Communicator::sharedWorld()); });
 }
 
 int64_t jccl_mpi_barrier(int64_t handle, int64_t mode) noexcept { return collective(handle, mode, {jccl::kBarrier}); }
@@ -340,8 +342,11 @@ void jccl_mpi_abort(int64_t handle) noexcept { communicator(handle).abort(); }
 
 int jccl_mpi_close(int64_t handle) noexcept {
   return guarded<int>([&] {
-    const std::unique_ptr<Communicator> freed(&communicator(handle));
+    std::unique_ptr<Communicator> freed(&communicator(handle));
     freed->close();
+    if (freed->abandoned()) {
+      freed.release();  // a call that was given up may return to it
+    }
     return jccl::kOk;
   });
 }

@@ -45,15 +45,14 @@ JCCL_MPI_CALL int jccl_mpi_reduces_on_devices(int type, int kind) noexcept;
 // For tests: has the ways of large tensors taken from this many bytes up. Before any operation, the same on all ranks.
 JCCL_MPI_CALL void jccl_mpi_set_largest_call(int64_t bytes) noexcept;
 
-// Forms a communicator of processes of MPI_COMM_WORLD; only they call it, with the same tag. With blocking not 0,
-// synchronous collectives are MPI's blocking calls; with checked not 0, ranks compare what they are about to do; with
-// trusted not 0, nobody looks whether messages fit; with on_device not 0, tensors are where the host can not read them.
-// Returns the handle.
+// Forms a communicator of processes of MPI_COMM_WORLD; only they call it, with the same tag. With checked not 0, ranks
+// compare what they are about to do; with trusted not 0, nobody looks whether messages fit; with on_device not 0, tensors
+// are where the host can not read them. Returns the handle.
 JCCL_MPI_CALL int64_t jccl_mpi_create(
-    const int* world_ranks, int size, int tag, int blocking, int checked, int trusted, int on_device) noexcept;
+    const int* world_ranks, int size, int tag, int checked, int trusted, int on_device) noexcept;
 
-// MPI_COMM_WORLD itself, for worlds with members that are not Java. Synchronous collectives are the blocking calls, since
-// MPI does not match those with others.
+// MPI_COMM_WORLD itself, for worlds with members that are not Java. All collectives are the calls that block, since MPI does
+// not match those with others.
 JCCL_MPI_CALL int64_t jccl_mpi_shared_world() noexcept;
 
 // The largest tag of a message in a group; others are refused by the caller.

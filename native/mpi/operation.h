@@ -8,7 +8,6 @@
 #include <memory>
 #include <vector>
 
-#include "exchange.h"
 #include "types.h"
 
 namespace jccl {
@@ -37,9 +36,22 @@ uint64_t signatureOf(const Call& call, int size);
 // Holds the product of any count, the size of an element and a number of ranks.
 using WideCount = __int128;
 
-// At least the bytes of the largest message that this rank may send for it; equal on all ranks. In an all_to_all of
-// different parts ranks do not know one another's, so that is without limit.
-WideCount largestMessageOf(const Call& call, int size);
+// Bytes of the whole data, which is at least as much as any message has; equal on all ranks. In an all_to_all of different
+// parts ranks do not know one another's, so that is without limit.
+WideCount bytesOf(const Call& call, int size);
+
+// How a collective is made.
+enum class Way {
+  // By the call that does not block, which the caller polls.
+  kPolled,
+  // By the call that blocks, on the thread of the group.
+  kGroupThread,
+  // By the call that blocks, on the thread of the caller.
+  kCallersThread,
+};
+
+// Whether a collective is so long that the call that blocks, on another thread, is not slower than the one that does not.
+bool isLongCall(const Call& call, int size);
 
 // Reused, so that vectors keep their memory.
 struct Operation {
@@ -54,9 +66,6 @@ struct Operation {
   std::vector<MPI_Datatype> sendTypes;
   std::vector<MPI_Datatype> receiveTypes;
 
-  // Whether to use MPI's blocking call.
-  bool blocking = false;
-
   // A receive: how many elements must come, else -1.
   int64_t expected = -1;
   int type = 0;
@@ -69,22 +78,21 @@ struct Operation {
   void* sum = nullptr;
   int64_t sumCount = 0;
 
-  // Not yet in the library's hands, see deferred.h. While it is set, the members below belong to Deferred.
+  // Not yet in the library's hands, or on the thread of the group; see deferred.h. While it is set, the members below belong
+  // to Deferred.
   std::atomic<bool> deferred{false};
 
-  // A collective: first what the ranks compare and its sums over all of them, then its call, or the messages of it.
+  // A collective: first the ranks compare a number, and get its sum. Then its call is made.
+  bool isCollective = false;
   Call call;
-  Way way = Way::kLibrary;
+  Way way = Way::kPolled;
   std::vector<int64_t> inCounts;
   std::vector<int64_t> outCounts;
-  Exchange comparison;
-  // Of it and all before it.
-  uint64_t history = 0;
+  MPI_Request comparison = MPI_REQUEST_NULL;
   bool isCompared = false;
-  uint64_t mine[2];
-  uint64_t sums[2];
+  uint64_t mine;
+  uint64_t sumOfAll;
   bool isBegun = false;
-  Exchange messages;
 
   // A deferred receive.
   void* data = nullptr;

@@ -1,8 +1,6 @@
 #include "progress.h"
 
 #include <mpi.h>
-#include <pthread.h>
-#include <signal.h>
 
 #include <atomic>
 #include <chrono>
@@ -12,6 +10,7 @@
 
 #include "communicator.h"
 #include "deferred.h"
+#include "group_thread.h"
 #include "types.h"
 
 namespace jccl {
@@ -106,18 +105,7 @@ void startProgress() {
   if (thread != nullptr || stopped) {
     return;
   }
-  // The process's signals belong to the threads of the JVM.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    thread = new std::thread(bringForward);
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread = new std::thread(startWithoutSignals(bringForward));
 }
 
 void stopProgress() {

@@ -15,10 +15,10 @@ namespace {
 // Member 0 hears from all others and tells them whether to free it.
 class Retired {
  public:
-  Retired(MPI_Comm comm, const Traffic& traffic)
-      : comm_(comm), mine_{traffic.collectives(), traffic.balance()} {
-    check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
-    check(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
+  Retired(std::vector<MPI_Comm> comms, const Traffic& traffic)
+      : comms_(std::move(comms)), comm_(comms_.front()), mine_{traffic.collectives(), traffic.balance()} {
+    check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+    check(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
     balance_ = mine_.balance;
     if (rank_ != 0) {
       send(&mine_, sizeof(mine_), 0);
@@ -34,8 +34,10 @@ class Retired {
     if (decided_) {
       check(MPI_Testall(static_cast<int>(sends_.size()), sends_.data(), &sent, MPI_STATUSES_IGNORE), "MPI_Testall");
     }
-    if (sent && clean_) {
-      check(MPI_Comm_free(&comm_), "MPI_Comm_free");
+    for (MPI_Comm& comm : comms_) {
+      if (sent && clean_) {
+        check(MPI_Comm_free(&comm), "MPI_Comm_free");
+      }
     }
     return sent != 0;
   }
@@ -80,7 +82,8 @@ class Retired {
 
   void hearDecision() { decided_ = receive(&clean_, sizeof(clean_), 0); }
 
-  MPI_Comm comm_;
+  std::vector<MPI_Comm> comms_;
+  const MPI_Comm comm_;
   Report mine_;
   int rank_;
   int size_;
@@ -121,11 +124,11 @@ uint64_t Traffic::splits(int rank, int size, const int64_t* in, const int64_t* o
   return change;
 }
 
-void retire(MPI_Comm comm, const Traffic& traffic) {
+void retire(std::vector<MPI_Comm> comms, const Traffic& traffic) {
   auto& known = waiting();
   {
     std::lock_guard<std::mutex> lock(known.mutex);
-    known.all.push_back(new Retired(comm, traffic));
+    known.all.push_back(new Retired(std::move(comms), traffic));
   }
   reapRetired();
 }

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 namespace jccl {
 
@@ -35,8 +36,9 @@ class Traffic {
   std::atomic<uint64_t> balance_{0};
 };
 
-// Takes a communicator that this member will not use again, with nothing under way. Does not wait for the others.
-void retire(MPI_Comm comm, const Traffic& traffic);
+// Takes the communicators of a group that this member will not use again, with nothing under way. Does not wait for the
+// others, and talks to them by the first one.
+void retire(std::vector<MPI_Comm> comms, const Traffic& traffic);
 
 // Frees what all members have retired; what the library will not free is told on stderr, and kept. Returns whether none is
 // left that waits for others.

@@ -117,10 +117,13 @@ void check(int code, const char* call) {
 }
 
 bool isOpenMpi() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = {};
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  return std::strncmp(text, "Open MPI", 8) == 0;
+  static const bool is = [] {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = {};
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    return std::strncmp(text, "Open MPI", 8) == 0;
+  }();
+  return is;
 }
 
 MPI_Datatype datatypeOf(int type) {

@@ -179,6 +179,11 @@ int MPI_Abi_get_version(int* major, int* minor) {
 
 int MPI_Get_library_version(char* version, int* length) { return mpich("MPI_Get_library_version", version, length); }
 
+// MPICH's MPI_THREAD_MULTIPLE.
+#ifndef THREAD_LEVEL
+#define THREAD_LEVEL 3
+#endif
+
 int MPI_Query_thread(int* provided) {
   const int code = mpich("MPI_Query_thread", provided);
   *provided *= 1024;
@@ -190,7 +195,7 @@ int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   if (required != 4096) {
     fail("thread level", required);
   }
-  const int code = mpich("MPI_Init_thread", argc, argv, 3, provided);
+  const int code = mpich("MPI_Init_thread", argc, argv, THREAD_LEVEL, provided);
   return code == 0 ? MPI_Query_thread(provided) : code;
 }
 

@@ -123,11 +123,11 @@ class Elements {
 class Group {
  public:
   // Of all ranks. The options are those of jccl_mpi_create.
-  explicit Group(int tag, bool blocking = false, bool checked = false, bool trusted = false)
+  explicit Group(int tag, bool checked = false, bool trusted = false)
       : rank(jccl_mpi_world_rank()), size(jccl_mpi_world_size()) {
     std::vector<int> ranks(static_cast<size_t>(size));
     std::iota(ranks.begin(), ranks.end(), 0);
-    handle = good(jccl_mpi_create(ranks.data(), size, tag, blocking, checked, trusted, false), "create");
+    handle = good(jccl_mpi_create(ranks.data(), size, tag, checked, trusted, false), "create");
   }
 
   ~Group() { good(jccl_mpi_close(handle), "close"); }
@@ -158,7 +158,7 @@ void largestCounts() {
     const std::vector<int64_t> counts(4, kMost);
     const jccl::Call call{
         static_cast<jccl::OperationKind>(what), nullptr, nullptr, kMost, jccl::kInt64, 0, 0, 0, counts.data(), counts.data()};
-    if (jccl::largestMessageOf(call, 4) < kMost || !jccl::isLong(kMost, jccl::kInt64)) {
+    if (jccl::bytesOf(call, 4) < kMost || !jccl::isLong(kMost, jccl::kInt64)) {
       die("operation " + std::to_string(what) + " of very many elements is taken for a short one");
     }
   }
@@ -388,13 +388,9 @@ int main(int, char** arguments) {
   {
     Group plain(tag++);
     everything(plain);
-    Group blocking(tag++, true);
-    everything(blocking);
-    Group checked(tag++, false, true);
+    Group checked(tag++, true);
     everything(checked);
-    Group checkedAndBlocking(tag++, true, true);
-    everything(checkedAndBlocking);
-    Group trusted(tag++, false, false, true);
+    Group trusted(tag++, false, true);
     everything(trusted);
   }
   for (int i = 0; i < 20; i++) {

@@ -81,8 +81,7 @@ final class Members {
 
     /** The options that must be equal on all ranks, because they determine the calls of MPI. */
     private static String chosen(MpiOptions options) {
-        return (options.blockingCalls() ? " blockingCalls" : "")
-                + (options.sharedWorld() ? " sharedWorld" : "")
+        return (options.sharedWorld() ? " sharedWorld" : "")
                 + (options.checks() ? " checks" : "")
                 + (options.trustedSizes() ? " trustedSizes" : "");
     }

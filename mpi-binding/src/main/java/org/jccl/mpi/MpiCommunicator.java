@@ -171,11 +171,6 @@ final class MpiCommunicator implements HostCommunicator {
 
     @Override
     public long send(long address, long count, DataType type, int peer, int tag, Mode mode) {
-        if (onDevice && mode == Mode.BLOCKING) {
-            // Blocking calls are for collectives only: no deadline ends a send that waits in one.
-            await(send(address, count, type, peer, tag, Mode.NONBLOCKING));
-            return COMPLETE;
-        }
         return check(
                 MpiNative.send(handle, address, count, type.ordinal(), peer, tag, mode.ordinal()));
     }

@@ -23,7 +23,6 @@ final class MpiConnector {
         Members members = new Members(config, options, context);
         int[] worldRanks = members.worldRanks();
         boolean onDevice = !config.device().isCpu();
-        boolean blocking = options.blockingCalls() || !MpiCommunicator.starts(onDevice);
         // Ranks that have compared their calls have all arrived, so none waits without limit.
         boolean checked = options.checks() || !MpiCommunicator.starts(onDevice);
         // The tag distinguishes members that call at the same time for different groups.
@@ -34,7 +33,6 @@ final class MpiConnector {
                                 worldRanks,
                                 worldRanks.length,
                                 tag,
-                                blocking ? 1 : 0,
                                 checked ? 1 : 0,
                                 options.trustedSizes() ? 1 : 0,
                                 onDevice ? 1 : 0);

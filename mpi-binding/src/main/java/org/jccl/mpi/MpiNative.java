@@ -20,9 +20,7 @@ import org.bytedeco.javacpp.annotation.Properties;
                             "common/reduce.cc",
                             "mpi/types.cc",
                             "mpi/operation.cc",
-                            "mpi/algorithm.cc",
-                            "mpi/exchange.cc",
-                            "mpi/choice.cc",
+                            "mpi/group_thread.cc",
                             "mpi/deferred.cc",
                             "mpi/retired.cc",
                             "mpi/communicator.cc",
@@ -87,13 +85,7 @@ final class MpiNative {
 
     @Name("jccl_mpi_create")
     static native long create(
-            int[] worldRanks,
-            int size,
-            int tag,
-            int blocking,
-            int checked,
-            int trusted,
-            int onDevice);
+            int[] worldRanks, int size, int tag, int checked, int trusted, int onDevice);
 
     @Name("jccl_mpi_shared_world")
     static native long sharedWorld();

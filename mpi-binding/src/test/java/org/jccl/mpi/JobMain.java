@@ -12,6 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jccl.DataType;
 import org.jccl.Device;
@@ -34,18 +35,25 @@ import org.jccl.testing.StuckCalls;
 final class JobMain {
 
     private static final int MANY = 100_000;
+
+    /** So many that each kind of collective is a call that blocks. */
+    private static final int LONG = 1_000_000;
+
     private static final int OVERLAPPED = 4_000_000;
 
-    /** Elements of the calls that never return. */
+    /** Elements of the calls that never return: of one that is polled, and of one that blocks. */
     static final int STUCK = 77;
+
+    static final int STUCK_LONG = 77_000;
 
     private JobMain() {}
 
     public static void main(String[] arguments) throws Exception {
         switch (arguments[0]) {
             case "sum" -> sum(MpiOptions.defaults());
-            case "blocking" -> sumAndReduce(MpiOptions.defaults().withBlockingCalls());
-            case "shared" -> sum(MpiOptions.defaults().withSharedWorld());
+            case "mixed" -> waitOnOneRankOnly();
+            case "shared" -> shareTheWorld();
+            case "sharedAlone" -> waitInASharedWorld();
             case "library" -> print("library " + new MpiProvider().availability());
             case "null" -> dereferenceNull();
             case "truncated" -> truncate();
@@ -61,6 +69,7 @@ final class JobMain {
             case "root" -> disagreeAboutTheRoot();
             case "reduction" -> disagreeAboutTheReduction();
             case "skipped" -> skipABroadcast();
+            case "skippedBeforeLong" -> skipACallBeforeALongOne();
             case "abandoned" -> abandonACollective();
             case "unreceived" -> closeWithAMessageUnderWay();
             case "unmade" -> makeGroupsInVain(Integer.parseInt(arguments[1]));
@@ -68,6 +77,7 @@ final class JobMain {
             case "forming" -> exitWhileAGroupIsMade();
             case "late" -> makeAGroupLate();
             case "stuck" -> getStuck(arguments[1]);
+            case "left" -> leaveACallThatBlocks();
             case "progress" -> sum(MpiOptions.defaults().withProgressThread());
             default -> throw new IllegalArgumentException(arguments[0]);
         }
@@ -76,10 +86,7 @@ final class JobMain {
     /** A call of rank 0 never returns. */
     private static void getStuck(String method) throws InterruptedException {
         boolean sends = method.equals("send");
-        MpiOptions options = MpiOptions.defaults();
-        // The calls of the other threads must not block too.
-        ProcessGroup group =
-                join(sends ? options : options.withBlockingCalls(), Duration.ofSeconds(3));
+        ProcessGroup group = join(MpiOptions.defaults(), Duration.ofSeconds(3));
         if (group.rank() == 0) {
             Tensor stuck = floats(STUCK);
             StuckCalls.run(
@@ -95,6 +102,30 @@ final class JobMain {
                     });
         }
         // At its exit rank 0 ends the job, since MPI still has an operation.
+    }
+
+    /** A call of the library never returns on either rank, and its caller does at its deadline. */
+    private static void leaveACallThatBlocks() {
+        ProcessGroup group = join(MpiOptions.defaults(), Duration.ofSeconds(3));
+        Tensor stuck = floats(STUCK_LONG);
+        String rank = "rank " + group.rank() + ", ";
+        print(rank + "call: " + end(() -> group.sync().allReduce(stuck, ReduceOp.SUM)));
+        print(rank + "later: " + end(() -> group.sync().barrier()));
+        print(rank + "other: " + end(() -> group.allReduce(floats(1), ReduceOp.SUM).await()));
+        stuck.close();
+        print(rank + "abort: " + end(group::abort));
+        print(rank + "close: " + end(group::close));
+        // Both have printed before one of them ends the job.
+        LockSupport.parkNanos(Duration.ofSeconds(5).toNanos());
+    }
+
+    private static String end(Runnable call) {
+        try {
+            call.run();
+            return "returned";
+        } catch (JcclException e) {
+            return e.getClass().getSimpleName() + ": " + e.getMessage();
+        }
     }
 
     private static Tensor floats(int count) {
@@ -137,20 +168,94 @@ final class JobMain {
         }
     }
 
-    /** Also in place to each root, with what MPICH 4.0.2's MPI_Reduce crashes with. */
-    private static void sumAndReduce(MpiOptions options) {
-        try (ProcessGroup group = join(options)) {
-            Tensor tensor = ints(1, group.rank() + 1);
-            group.sync().allReduce(tensor, ReduceOp.SUM);
-            print("rank " + group.rank() + " of " + group.size() + ": sum " + value(tensor));
-            for (int root = 0; root < group.size(); root++) {
-                Tensor many = ints(MANY, group.rank() + 1);
-                group.sync().reduce(many, root, ReduceOp.SUM);
-                if (group.rank() == root) {
-                    print("rank " + root + ": reduced " + value(many));
+    /**
+     * One rank waits for its calls and the other one for its works, of every kind, short and long.
+     * Also reduces in place to each root, with what MPICH 4.0.2's MPI_Reduce crashes with.
+     */
+    private static void waitOnOneRankOnly() {
+        try (ProcessGroup group = join(MpiOptions.defaults())) {
+            for (int count : new int[] {1, MANY, LONG}) {
+                Tensor one = ints(count, 1 + group.rank());
+                Tensor two = ints(2 * count, 1 + group.rank());
+                List<Collective> collectives =
+                        List.of(
+                                new Collective(() -> group.sync().barrier(), () -> group.barrier()),
+                                new Collective(
+                                        () -> group.sync().allReduce(one, ReduceOp.SUM),
+                                        () -> group.allReduce(one, ReduceOp.SUM)),
+                                new Collective(
+                                        () -> group.sync().reduce(one, 1, ReduceOp.MAX),
+                                        () -> group.reduce(one, 1, ReduceOp.MAX)),
+                                new Collective(
+                                        () -> group.sync().reduce(one, 0, ReduceOp.MAX),
+                                        () -> group.reduce(one, 0, ReduceOp.MAX)),
+                                new Collective(
+                                        () -> group.sync().broadcast(one, 1),
+                                        () -> group.broadcast(one, 1)),
+                                new Collective(
+                                        () -> group.sync().allGatherSingle(two, one),
+                                        () -> group.allGatherSingle(two, one)),
+                                new Collective(
+                                        () ->
+                                                group.sync()
+                                                        .reduceScatterSingle(
+                                                                one, two, ReduceOp.SUM),
+                                        () -> group.reduceScatterSingle(one, two, ReduceOp.SUM)));
+                for (int i = 0; i < collectives.size(); i++) {
+                    collectives.get(i).run(i % 2 == group.rank());
                 }
+                print("rank " + group.rank() + ": " + count + " elements, " + value(one));
             }
         }
+    }
+
+    private record Collective(Runnable waits, Supplier<Work> starts) {
+
+        void run(boolean starting) {
+            if (starting) {
+                starts.get().await();
+            } else {
+                waits.run();
+            }
+        }
+    }
+
+    /** What ranks in C and Python do by the calls that block; half of it without waiting. */
+    private static void shareTheWorld() {
+        try (ProcessGroup group = join(MpiOptions.defaults().withSharedWorld())) {
+            Tensor first = ints(1, group.rank() + 1);
+            Tensor second = ints(1, group.rank() + 1);
+            Tensor many = ints(MANY, group.rank() + 1);
+            Tensor root = ints(1, group.rank() + 7);
+            Work started = group.allReduce(first, ReduceOp.SUM);
+            group.sync().allReduce(second, ReduceOp.SUM);
+            Work last = group.allReduce(many, ReduceOp.SUM);
+            Work broadcast = group.broadcast(root, 0);
+            group.barrier().await();
+            List.of(started, last, broadcast).forEach(Work::await);
+            print(
+                    "rank %d of %d: sums %d %d %d from 0 %d"
+                            .formatted(
+                                    group.rank(),
+                                    group.size(),
+                                    value(first),
+                                    value(second),
+                                    value(many.slice(MANY - 1, 1)),
+                                    value(root)));
+        }
+    }
+
+    /** The other rank makes no call. */
+    private static void waitInASharedWorld() {
+        ProcessGroup group =
+                builder(MpiOptions.defaults().withSharedWorld(), Duration.ofSeconds(5)).build();
+        Tensor tensor = ints(1, 1);
+        if (group.rank() == 0) {
+            print("call: " + end(() -> group.sync().allReduce(tensor, ReduceOp.SUM)));
+            print("close: " + end(group::close));
+        }
+        // Rank 0 ends the job, since MPI still has an operation.
+        LockSupport.parkNanos(Duration.ofSeconds(group.rank() == 0 ? 0 : 60).toNanos());
     }
 
     /**
@@ -496,7 +601,7 @@ final class JobMain {
     /** MPI itself gives each rank the result of its own reduction. */
     private static void disagreeAboutTheReduction() {
         disagree(
-                Duration.ofSeconds(60),
+                MpiOptions.defaults().withChecks(),
                 group ->
                         group.sync()
                                 .allReduce(
@@ -504,10 +609,10 @@ final class JobMain {
                                         group.rank() == 0 ? ReduceOp.SUM : ReduceOp.MAX));
     }
 
-    /** Its root does not notice. */
+    /** Its root does not notice, and MPI itself takes the sum of the other rank for it. */
     private static void skipABroadcast() {
         disagree(
-                Duration.ofSeconds(8),
+                MpiOptions.defaults().withChecks(),
                 group -> {
                     if (group.rank() == 0) {
                         group.sync().broadcast(ints(1, 1), 0);
@@ -516,8 +621,20 @@ final class JobMain {
                 });
     }
 
-    private static void disagree(Duration timeout, Consumer<ProcessGroup> body) {
-        try (ProcessGroup world = join(MpiOptions.defaults(), timeout)) {
+    /** Ranks compare before a long call without an option, and all that they have issued. */
+    private static void skipACallBeforeALongOne() {
+        disagree(
+                MpiOptions.defaults(),
+                group -> {
+                    if (group.rank() == 0) {
+                        group.sync().broadcast(ints(1, 1), 0);
+                    }
+                    group.sync().allReduce(ints(MANY, 1), ReduceOp.SUM);
+                });
+    }
+
+    private static void disagree(MpiOptions options, Consumer<ProcessGroup> body) {
+        try (ProcessGroup world = join(options, Duration.ofSeconds(60))) {
             try (ProcessGroup group = world.newGroup(List.of(0, 1)).orElseThrow()) {
                 body.accept(group);
                 print("rank " + world.rank() + ": returned");

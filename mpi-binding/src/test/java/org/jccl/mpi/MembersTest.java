@@ -63,14 +63,14 @@ final class MembersTest {
     /** MPI would wait for good for the calls that one of them does not make. */
     @Test
     void whoHasOtherOptionsIsNamed() {
-        MpiOptions options = MpiOptions.defaults().withChecks().withBlockingCalls();
-        tell(1, "7 blockingCalls checks");
+        MpiOptions options = MpiOptions.defaults().withChecks();
+        tell(1, "7 checks");
         assertThat(worldRanks(TIMEOUT, options.withProgressThread())).containsExactly(5, 7);
         assertThatThrownBy(() -> worldRanks(TIMEOUT, options.withTrustedSizes()))
                 .isInstanceOf(MismatchException.class)
                 .hasMessageContaining("group 'g', rank 0")
-                .hasMessageContaining("rank 0 has the options [blockingCalls checks trustedSizes]")
-                .hasMessageContaining("rank 1 has [blockingCalls checks]");
+                .hasMessageContaining("rank 0 has the options [checks trustedSizes]")
+                .hasMessageContaining("rank 1 has [checks]");
         assertThatThrownBy(() -> worldRanks(TIMEOUT)).hasMessageContaining("options [], rank 1");
     }
 

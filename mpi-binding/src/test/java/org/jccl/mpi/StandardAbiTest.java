@@ -52,7 +52,11 @@ class StandardAbiTest {
     }
 
     private static List<String> jvmOptions() {
-        return List.of("-D" + MpiLibraries.PROPERTY + "=" + library);
+        return optionsFor(library);
+    }
+
+    private static List<String> optionsFor(Path named) {
+        return List.of("-D" + MpiLibraries.PROPERTY + "=" + named);
     }
 
     private static Mpirun.Outcome run(int ranks, String... arguments) {
@@ -99,6 +103,18 @@ class StandardAbiTest {
     void errorsHaveTheirClasses() {
         assertThat(run(2, "truncated").output())
                 .contains("MismatchException: group 'world', rank 1", "(error class 15)");
+    }
+
+    /** The calls that block have a thread of their own. */
+    @Test
+    void aLibraryForOneThreadAtATimeIsRejected() throws Exception {
+        Mpirun.MPICH.assumeInstalled();
+        Path serialized = build("libmpi_abi.so.3", "-DTHREAD_LEVEL=2");
+        Mpirun.Outcome outcome =
+                Mpirun.MPICH.run(2, Mpirun.java(JobMain.class, optionsFor(serialized), "sum"));
+        assertThat(outcome.output())
+                .contains("MPI was initialised with MPI_THREAD_SERIALIZED, but several threads")
+                .doesNotContain("of 2: sum");
     }
 
     @Test

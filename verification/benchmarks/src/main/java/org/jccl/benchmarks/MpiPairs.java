@@ -32,15 +32,12 @@ public final class MpiPairs {
     }
 
     private final ProcessGroup world;
-    private final ProcessGroup blocking;
     private final ProcessGroup trusted;
     private final MpiPeer peer;
     private final Tensor agreed = Tensor.allocate(Device.CPU, DataType.FLOAT64, 1);
 
-    private MpiPairs(
-            ProcessGroup world, ProcessGroup blocking, ProcessGroup trusted, MpiPeer peer) {
+    private MpiPairs(ProcessGroup world, ProcessGroup trusted, MpiPeer peer) {
         this.world = world;
-        this.blocking = blocking;
         this.trusted = trusted;
         this.peer = peer;
     }
@@ -61,22 +58,20 @@ public final class MpiPairs {
             peer.join(); // first, since it can not use an MPI that is there already
         }
         try (ProcessGroup world = ProcessGroup.init("mpi");
-                ProcessGroup blocking = group(MpiOptions.defaults().withBlockingCalls());
                 ProcessGroup trusted =
-                        group(MpiOptions.defaults().withBlockingCalls().withTrustedSizes())) {
+                        ProcessGroup.builder()
+                                .backend("mpi")
+                                .options(MpiOptions.defaults().withTrustedSizes())
+                                .build()) {
             System.load(arguments[0]);
             MpiLoops.join();
-            MpiPairs pairs = new MpiPairs(world, blocking, trusted, peer);
+            MpiPairs pairs = new MpiPairs(world, trusted, peer);
             for (String each : Arrays.asList(arguments).subList(3, arguments.length)) {
                 String[] parts = each.split(":");
                 pairs.measure(
                         parts[0], Integer.parseInt(parts[1]), Double.parseDouble(arguments[2]));
             }
         }
-    }
-
-    private static ProcessGroup group(MpiOptions options) {
-        return ProcessGroup.builder().backend("mpi").options(options).build();
     }
 
     private void measure(String operation, int bytes, double seconds) throws Exception {
@@ -113,7 +108,6 @@ public final class MpiPairs {
                     }
                 });
         loops.put("c_blocking", n -> MpiLoops.allReduce(address, floats, true, n));
-        loops.put("sync_blocking", reductions(blocking.sync(), data));
         loops.put("sync_trusted", reductions(trusted.sync(), data));
         if (peer != null) {
             ByteBuffer view = MpiLoops.view(address, data.byteSize());
@@ -150,7 +144,6 @@ public final class MpiPairs {
                 });
         loops.put(
                 "c_blocking", n -> MpiLoops.pingPong(in.address(), out.address(), floats, true, n));
-        loops.put("sync_blocking", pingPongs(blocking.sync(), in, out));
         loops.put("sync_trusted", pingPongs(trusted.sync(), in, out));
         if (peer != null) {
             ByteBuffer sent = MpiLoops.view(in.address(), in.byteSize());

@@ -1,6 +1,7 @@
 package org.jccl.hccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import java.util.HashMap;
@@ -40,7 +41,7 @@ final class FaultTest {
         public static void main(String[] arguments) {
             World.run(
                     2,
-                    Duration.ofSeconds(12),
+                    expires(Duration.ofSeconds(12)),
                     HcclOptions.defaults(),
                     (group, device) -> {
                         try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4)) {
@@ -73,7 +74,7 @@ final class FaultTest {
         public static void main(String[] arguments) {
             World.run(
                     2,
-                    Duration.ofSeconds(5),
+                    expires(Duration.ofSeconds(5)),
                     HcclOptions.defaults(),
                     (group, device) -> {
                         // Not closed: a device may still be stuck.
@@ -100,7 +101,7 @@ final class FaultTest {
             String kind = System.getProperty("stream");
             World.run(
                     2,
-                    Duration.ofSeconds(5),
+                    expires(Duration.ofSeconds(5)),
                     HcclOptions.defaults(),
                     (group, device) -> {
                         Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4);
@@ -142,7 +143,7 @@ final class FaultTest {
         public static void main(String[] arguments) {
             World.run(
                     2,
-                    Duration.ofSeconds(5),
+                    expires(Duration.ofSeconds(5)),
                     HcclOptions.defaults(),
                     (group, device) -> {
                         Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4);
@@ -174,7 +175,7 @@ final class FaultTest {
             new StagedBackend("gloo", HcclProvider.DEVICE_TYPE, gloo, rank -> rank)
                     .run(
                             2,
-                            Duration.ofSeconds(5),
+                            expires(Duration.ofSeconds(5)),
                             (group, device) -> {
                                 Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4);
                                 Attempts.print(
@@ -199,7 +200,7 @@ final class FaultTest {
             CountDownLatch done = new CountDownLatch(1);
             World.run(
                     2,
-                    Duration.ofSeconds(2),
+                    expires(Duration.ofSeconds(2)),
                     HcclOptions.defaults(),
                     (group, device) -> {
                         group.sync().barrier();
@@ -234,7 +235,7 @@ final class FaultTest {
             CountDownLatch done = new CountDownLatch(1);
             World.run(
                     2,
-                    Duration.ofSeconds(2),
+                    expires(Duration.ofSeconds(2)),
                     HcclOptions.defaults(),
                     (group, device) -> {
                         ProcessGroup other = group.newGroup(List.of(0, 1)).orElseThrow();

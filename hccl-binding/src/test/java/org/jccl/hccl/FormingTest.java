@@ -1,6 +1,7 @@
 package org.jccl.hccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -48,7 +49,7 @@ final class FormingTest {
                         () -> {
                             Store store = HashStore.create(World.TIMEOUT);
                             AbsentRanks.comeTo(store, rank, 2);
-                            Duration timeout = Duration.ofSeconds(5);
+                            Duration timeout = expires(Duration.ofSeconds(5));
                             World.join(store, rank, 2, timeout, HcclOptions.defaults());
                         });
             }
@@ -61,8 +62,8 @@ final class FormingTest {
                                                 HashStore.create(World.TIMEOUT),
                                                 0,
                                                 1,
-                                                Duration.ofSeconds(5))
-                                        .joinTimeout(Duration.ofSeconds(5))
+                                                expires(Duration.ofSeconds(5)))
+                                        .joinTimeout(expires(Duration.ofSeconds(5)))
                                         .build()
                                         .close());
             }

@@ -2,6 +2,7 @@ package org.jccl.hccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -52,7 +53,7 @@ final class StreamTest {
         CountDownLatch failed = new CountDownLatch(1);
         World.run(
                 2,
-                Duration.ofSeconds(2),
+                expires(Duration.ofSeconds(2)),
                 HcclOptions.defaults(),
                 (group, device) -> {
                     if (group.rank() == 1) {

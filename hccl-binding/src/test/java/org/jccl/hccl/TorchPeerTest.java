@@ -1,6 +1,7 @@
 package org.jccl.hccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.io.BufferedReader;
 import java.net.InetSocketAddress;
@@ -31,7 +32,7 @@ import org.junit.jupiter.api.Test;
 @Tag("all")
 final class TorchPeerTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(120);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(120));
 
     private static Process peer(int rank, int port) throws Exception {
         String script =

@@ -1,6 +1,8 @@
 package org.jccl.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
@@ -25,7 +27,7 @@ class NodeAgreementTest {
 
     /** What a store's clients meet whose host has lost its power: nobody resets a connection. */
     private static Store ofLostHost() {
-        Store store = HashStore.create(Duration.ofSeconds(60));
+        Store store = HashStore.create(enough(Duration.ofSeconds(60)));
         return (Store)
                 Proxy.newProxyInstance(
                         Store.class.getClassLoader(),
@@ -58,16 +60,18 @@ class NodeAgreementTest {
     @Test
     @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD, unit = TimeUnit.SECONDS)
     void aNodeThatIsSlowToStopDoesNotStartAgainWithoutTheOther() {
-        Store store = HashStore.create(Duration.ofSeconds(60));
+        Store store = HashStore.create(enough(Duration.ofSeconds(60)));
         RankFailure rank = new RankFailure(0, "host", 4711, 1, List.of(), Optional.empty());
         LaunchException failed = LaunchException.of("a rank failed", List.of(rank));
         NodeAgreement.Conclusion quick =
                 new NodeAgreement(store, nodeOf2(1, 3), 0)
-                        .conclude(Optional.of(failed), TimeLimit.in(Duration.ofMillis(200)));
+                        .conclude(
+                                Optional.of(failed), TimeLimit.in(expires(Duration.ofMillis(200))));
         assertThat(quick.restart()).isFalse();
         NodeAgreement.Conclusion slow =
                 new NodeAgreement(store, nodeOf2(0, 3), 0)
-                        .conclude(Optional.of(failed), TimeLimit.in(Duration.ofSeconds(60)));
+                        .conclude(
+                                Optional.of(failed), TimeLimit.in(enough(Duration.ofSeconds(60))));
         assertThat(slow.restart()).isFalse();
         assertThat(slow.failure()).containsSame(failed);
     }

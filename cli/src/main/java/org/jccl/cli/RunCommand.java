@@ -50,7 +50,9 @@ import picocli.CommandLine.TypeConversionException;
                     + " the rest of torchrun's variables. The exit code is 0, or that of the first"
                     + " rank that failed, 124 when the time is over, 143 after SIGTERM, 1 otherwise.",
             "",
-            "  jccl run --nproc-per-node 4 -- java -cp app.jar com.example.Training",
+            "  jccl run -n 4 app.jar --epochs 3",
+            "  jccl run -n 4 -m com.example.Training -cp 'app.jar:lib/*' --epochs 3",
+            "  jccl run -n 4 -- java -Xmx8g -jar app.jar --epochs 3",
             "",
             "A rank that exits with 64 would fail again, and is not started again. For nodes that"
                     + " come and go, use torchrun:",
@@ -240,12 +242,21 @@ final class RunCommand implements Callable<Integer> {
                             + " JCCL_TLS_KEY and JCCL_TLS_CA):%n")
     private TlsFiles tls;
 
+    @Option(
+            names = {"-m", "--module"},
+            description =
+                    "CMD is a main class, which may be followed by -cp and its class path: start"
+                            + " java with it. JDK_JAVA_OPTIONS has options of java.")
+    private boolean mainClass;
+
     @Mixin private TorchrunOptions others;
 
     @Parameters(
             arity = "1..*",
             paramLabel = "CMD",
-            description = "The command and its arguments, after --.")
+            description =
+                    "The command and its arguments, after --. A file that ends in .jar and cannot"
+                            + " be executed is started with java -jar.")
     private List<String> commands;
 
     @Override
@@ -300,11 +311,10 @@ final class RunCommand implements Callable<Integer> {
 
     private ProcessLauncher described() {
         List<List<String>> roles = MoreRanks.split(commands);
-        requireProgram(roles.get(0).get(0));
         ProcessLauncherBuilder builder =
                 ProcessLauncher.builder(ranksPerNode)
                         .role(role)
-                        .command(RawArguments.command(roles.get(0)))
+                        .command(command(roles.get(0)))
                         .runId(runId)
                         .maxRestarts(maxRestarts)
                         .grace(shutdownTimeout)
@@ -327,11 +337,20 @@ final class RunCommand implements Callable<Integer> {
         }
         for (List<String> words : roles.subList(1, roles.size())) {
             MoreRanks more = MoreRanks.parse(words, spec.commandLine());
-            builder.addRole(more.role, more.ranks, RawArguments.command(more.command));
+            builder.addRole(
+                    more.role, more.ranks, RawArguments.command(JavaProgram.ofJar(more.command)));
         }
         placeNodes(builder);
         keepLogs(builder);
         return builder.build();
+    }
+
+    private List<String> command(List<String> words) {
+        if (mainClass) {
+            return RawArguments.command(JavaProgram.ofMainClass(words));
+        }
+        requireProgram(words.get(0));
+        return RawArguments.command(JavaProgram.ofJar(words));
     }
 
     /** Under torchrun, a script needs no interpreter before it. */

@@ -45,11 +45,6 @@ final class TorchrunOptions {
     private String localAddress;
 
     @Option(
-            names = {"-m", "--module"},
-            hidden = true)
-    private boolean module;
-
-    @Option(
             names = {"--run-path", "--run_path"},
             hidden = true)
     private boolean runPath;
@@ -94,7 +89,6 @@ final class TorchrunOptions {
                 rendezvousSettings,
                 "launchers wait up to five minutes for each other");
         ignore(command, "--local-addr", localAddress, "--master-addr names node 0");
-        refuse(command, "-m", module, "name the interpreter: -- python3 -m MODULE");
         refuse(command, "--run-path", runPath, "name the interpreter: -- python3 SCRIPT");
         refuse(command, "--logs-specs", logsSpecs != null, "use --log-dir, --tee and --redirects");
         refuse(

@@ -24,7 +24,7 @@ final class BenchCommandTest {
                 Command.jccl(
                         "bench",
                         "all",
-                        "-n2",
+                        "-g2",
                         "-b4",
                         "-e64K",
                         "-f128",
@@ -55,7 +55,7 @@ final class BenchCommandTest {
                         "bench",
                         "--no-progress", // the ranks get it anyway
                         "all_reduce",
-                        "-n3",
+                        "-g3",
                         "-b2",
                         "-e4K",
                         "-dhalf",
@@ -76,7 +76,7 @@ final class BenchCommandTest {
                         Jccl.class.getName(),
                         "bench",
                         "barrier",
-                        "-n2",
+                        "-g2",
                         "--iters=2");
         builder.environment()
                 .putAll(
@@ -108,7 +108,7 @@ final class BenchCommandTest {
                 "all_reduce --mode later | --mode': expected one of",
                 "all_reduce -f 1 | -f must be from 2",
                 "all_reduce -n 0 | -n must be at least 1",
-                "all_reduce --iters 0 | --iters must be at least 1",
+                "all_reduce --iters 0 | -n must be at least 1",
                 "all_reduce --budget 0 | --budget must be more than 0",
                 "all_reduce --csv /no/folder/a.csv | --csv must name a file in a folder that exists",
                 "all_reduce --json / | --json must name a file",
@@ -124,14 +124,14 @@ final class BenchCommandTest {
 
     @Test
     void aFailingRankEndsTheJobWithItsReason() {
-        Command bench = Command.jccl("bench", "sendrecv", "-n1");
+        Command bench = Command.jccl("bench", "sendrecv", "-g1");
         assertThat(bench.exitCode()).isNotZero();
         assertThat(bench.err()).contains("sendrecv needs a second rank");
     }
 
     @Test
     void aBackendWithoutBindingIsNamed() {
-        Command bench = Command.jccl("bench", "all_reduce", "--backend=cpu:glooo", "-n1");
+        Command bench = Command.jccl("bench", "all_reduce", "--backend=cpu:glooo", "-g1");
         assertThat(bench.exitCode()).isNotZero();
         assertThat(bench.err()).contains("no binding for backend 'glooo'", "did you mean 'gloo'?");
     }

@@ -67,7 +67,7 @@ final class BenchOnDevicesTest {
                         "bench",
                         "all_reduce",
                         "--backend=" + backend,
-                        "-n2",
+                        "-g2",
                         "-b4",
                         "-e64K",
                         "-f128",

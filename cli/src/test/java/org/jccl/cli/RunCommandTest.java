@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.File;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.ServerSocket;
@@ -15,7 +16,11 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.jar.Attributes;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
 import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
 import org.jccl.bootstrap.Rendezvous;
 import org.jccl.cli.info.Bindings;
 import org.jccl.testing.FreePort;
@@ -68,6 +73,46 @@ class RunCommandTest {
                         System.getProperty("java.class.path"),
                         SumOfRanks.class.getName()));
         return all.toArray(String[]::new);
+    }
+
+    /** Prints its arguments. */
+    static final class Echo {
+        private Echo() {}
+
+        public static void main(String[] arguments) {
+            System.out.println(String.join(" ", arguments));
+        }
+    }
+
+    @Test
+    void startsJavaForAMainClass() {
+        String path = System.getProperty("java.class.path");
+        String main = Echo.class.getName();
+        for (String option : List.of("-m", "--module")) {
+            Result result = run("-n", "2", option, main, "-cp", path, "--epochs", "3", "-cp");
+            assertThat(result.out().lines())
+                    .as(result.err())
+                    .containsExactlyInAnyOrder("[0] --epochs 3 -cp", "[1] --epochs 3 -cp");
+        }
+    }
+
+    @Test
+    void startsJavaForAJar(@TempDir Path folder) throws IOException {
+        Path jar = folder.resolve("app.jar");
+        Manifest manifest = new Manifest();
+        manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
+        manifest.getMainAttributes().put(Attributes.Name.MAIN_CLASS, Echo.class.getName());
+        String entry = Echo.class.getName().replace('.', '/') + ".class";
+        try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar), manifest);
+                InputStream code = Echo.class.getClassLoader().getResourceAsStream(entry)) {
+            out.putNextEntry(new ZipEntry(entry));
+            code.transferTo(out);
+        }
+        Result result =
+                run("-n", "2", jar.toString(), "--epochs", "3", ":", "--role", "b", jar.toString());
+        assertThat(result.out().lines())
+                .as(result.err())
+                .containsExactlyInAnyOrder("[0] --epochs 3", "[1] --epochs 3", "[2] ");
     }
 
     @ParameterizedTest
@@ -311,7 +356,6 @@ class RunCommandTest {
                 "run --tee 0:1,x:2 -- true | nor such a number for single local ranks",
                 "run --local-ranks-filter a -- true | --local-ranks-filter",
                 "run --signals-to-handle SIGKILL -- true | cannot be passed on; these can: USR1",
-                "run -m train | no -m of torchrun; name the interpreter: -- python3 -m MODULE",
                 "run --run-path /x.py | no --run-path of torchrun",
                 "run --logs-specs a -- true | no --logs-specs of torchrun",
                 "run --numa-binding node -- true | no --numa-binding of torchrun",

@@ -32,16 +32,16 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "bench",
         description = {
-            "Measures an operation and checks its results; prints the table of nccl-tests.",
-            "Starts the ranks itself, unless a launcher (jccl run, torchrun, mpirun, ...) did."
+            "Measure an operation and check its results; print the table of nccl-tests.",
+            "Start the ranks, unless a launcher (jccl run, torchrun, mpirun, ...) did."
         },
         mixinStandardHelpOptions = true,
         footer = {
             "",
             "Examples:",
             "  jccl bench all_reduce                           # 2 ranks here, 4 B to 64 MB, Gloo",
-            "  jccl bench all_reduce -n 4 -b 1K -e 16M --svg all_reduce.svg",
-            "  jccl bench all -n 2 --csv all.csv               # every operation",
+            "  jccl bench all_reduce -g 4 -b 1K -e 16M --svg all_reduce.svg",
+            "  jccl bench all -g 2 --csv all.csv               # every operation",
             "  jccl run -n 4 -- jccl bench all_gather          # inside a job: joins it",
             "  mpirun -n 4 jccl bench all_reduce --backend mpi",
             "",
@@ -69,7 +69,7 @@ public final class BenchCommand implements Callable<Integer> {
     private String backend;
 
     @Option(
-            names = {"-n", "--ranks"},
+            names = {"-g", "--ranks"},
             description = "Ranks to start on this host. Default: 2.")
     private Optional<Integer> ranks = Optional.empty();
 
@@ -112,12 +112,12 @@ public final class BenchCommand implements Callable<Integer> {
     private Mode mode;
 
     @Option(
-            names = "--iters",
+            names = {"-n", "--iters"},
             description = "Timed calls of each row. Default: what the budget allows.")
     private Optional<Integer> iterations = Optional.empty();
 
     @Option(
-            names = "--warmup",
+            names = {"-w", "--warmup", "--warmup_iters"},
             description = "Calls before the timed ones. Default: a tenth of the budget.")
     private Optional<Integer> warmUp = Optional.empty();
 
@@ -171,7 +171,7 @@ public final class BenchCommand implements Callable<Integer> {
     private int measure(BenchOptions options) throws IOException {
         try (ProcessGroup group = ProcessGroup.init(options.backend())) {
             if (ranks.isPresent() && ranks.get() != group.size()) {
-                throw refused("-n is " + ranks.get() + ", but the job has " + group.size());
+                throw refused("-g is " + ranks.get() + ", but the job has " + group.size());
             }
             if (group.rank() == 0) {
                 progress = progress(options, group.size());
@@ -232,10 +232,10 @@ public final class BenchCommand implements Callable<Integer> {
     private BenchOptions options() {
         require(minBytes >= 1 && minBytes <= maxBytes, "-b must be from 1 to what -e says");
         require(factor >= 2 && factor <= 1024, "-f must be from 2 to 1024");
-        require(ranks.orElse(1) >= 1, "-n must be at least 1");
-        require(iterations.orElse(1) >= 1, "--iters must be at least 1");
-        require(iterations.orElse(1) <= Stopwatch.MOST, "--iters is at most " + Stopwatch.MOST);
-        require(warmUp.orElse(0) >= 0, "--warmup must not be negative");
+        require(ranks.orElse(1) >= 1, "-g must be at least 1");
+        require(iterations.orElse(1) >= 1, "-n must be at least 1");
+        require(iterations.orElse(1) <= Stopwatch.MOST, "-n is at most " + Stopwatch.MOST);
+        require(warmUp.orElse(0) >= 0, "-w must not be negative");
         require(
                 budgetSeconds > 0 && budgetSeconds <= 3600,
                 "--budget must be more than 0 and at most 3600 s");

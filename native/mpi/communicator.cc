@@ -90,7 +90,6 @@ InsideLibrary::~InsideLibrary() { requests--; }
 
 bool endOperations() {
   exiting = true;
-  OperationPool::settle();
   return OperationPool::taken() + requests == 0;
 }
 
@@ -193,8 +192,7 @@ int64_t Communicator::run(Mode mode, Operation* operation, Start&& start) {
 int64_t Communicator::collective(Mode mode, const Call& call) {
   traffic_.collective(signatureOf(call, size_));
   const uint64_t splits = call.what == kAllToAllV ? traffic_.splits(rank_, size_, call.inCounts, call.outCounts) : 0;
-  Operation* operation = mode == kBlocking ? operations_.takeWaitedFor() : operations_.take();
-  return run(mode, operation, [&](Operation& o) {
+  return run(mode, operations_.take(), [&](Operation& o) {
     o.isCollective = true;
     o.call = call;
     o.way = wayOf(call);

@@ -11,7 +11,7 @@ namespace jccl {
 
 class OperationPool {
  public:
-  OperationPool();
+  OperationPool() = default;
 
   // What was taken and not given back stays: the library may still use it.
   ~OperationPool();
@@ -19,53 +19,17 @@ class OperationPool {
   OperationPool(const OperationPool&) = delete;
   OperationPool& operator=(const OperationPool&) = delete;
 
-  Operation* take() {
-    Operation* operation = spare_.exchange(nullptr);
-    return operation != nullptr ? operation : takeAnother();
-  }
+  Operation* take();
+  void giveBack(Operation* operation);
 
-  // For a collective that its caller waits for. A group has one at a time, so this needs no atomic exchange, which would
-  // be a tenth of what a short call costs.
-  Operation* takeWaitedFor() {
-    // Acquires what the thread that had it before has written, see giveBack().
-    if (waitedForIsTaken_.load(std::memory_order_acquire)) {
-      return take();  // it was given up, and the library still has it
-    }
-    waitedForIsTaken_.store(true, std::memory_order_relaxed);
-    // Only the compiler is kept from moving later loads before it; for processors see settle().
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    return waitedFor_;
-  }
-
-  void giveBack(Operation* operation) {
-    if (operation == waitedFor_) {
-      waitedForIsTaken_.store(false, std::memory_order_release);
-      return;
-    }
-    if (Operation* other = spare_.exchange(operation)) {
-      putAside(other);
-    }
-  }
-
-  // Number of operations in this process that were taken and not given back. Counting what there is and what lies idle
-  // spares each call two atomic additions.
-  static int taken();
-
-  // Afterwards every processor has seen what this thread wrote before, and taken() what the others took before they saw
-  // it. Slow.
-  static void settle();
+  // Number of operations in this process that were taken and not given back.
+  static int taken() { return taken_; }
 
  private:
-  Operation* takeAnother();
-  void putAside(Operation* operation);
+  inline static std::atomic<int> taken_{0};
 
-  Operation* const waitedFor_ = new Operation();
-  std::atomic<bool> waitedForIsTaken_{false};
-  // To be had without the lock.
-  std::atomic<Operation*> spare_{nullptr};
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::vector<Operation*> idle_;
-  int made_ = 0;
 };
 
 }  // namespace jccl

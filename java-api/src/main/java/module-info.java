@@ -4,6 +4,7 @@
  * binding requires it.
  *
  * @uses org.jccl.bootstrap.RankTableSource rank tables as a source of rank and size
+ * @uses org.jccl.spi.StoreProvider stores that a URL names
  * @uses org.jccl.JcclProvider the implementation of {@code org.jccl}
  */
 // What other modules of ours share; they are compiled later, and this one need not know them.
@@ -27,4 +28,5 @@ module org.jccl.api {
 
     uses org.jccl.JcclProvider;
     uses org.jccl.bootstrap.RankTableSource;
+    uses org.jccl.spi.StoreProvider;
 }

@@ -7,6 +7,7 @@ import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -14,6 +15,7 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.jccl.UsageException;
 import org.jccl.launch.LaunchException;
 import org.jccl.launch.OutputHandler;
@@ -69,6 +71,7 @@ final class RunCommand implements Callable<Integer> {
 
     private static final String LOOPBACK = "127.0.0.1";
     private static final int DEFAULT_PORT = 29500;
+    private static final int ETCD_PORT = 2379;
 
     /** Enough for all roles; choices of streams apply to local ranks below this. */
     private static final int MOST_LOCAL_RANKS = 1 << 12;
@@ -128,15 +131,27 @@ final class RunCommand implements Callable<Integer> {
             names = {"--rdzv-backend", "--rdzv_backend"},
             paramLabel = "NAME",
             defaultValue = "${env:PET_RDZV_BACKEND}",
-            description = "static: node 0 serves the store. c10d is the same for one node.")
+            description =
+                    "static: node 0 serves the store. etcd: etcd does, so that the job outlives any"
+                            + " host; needs jccl-etcd. c10d is static for one node.")
     private String rendezvous;
 
     @Option(
             names = {"--rdzv-endpoint", "--rdzv_endpoint"},
             paramLabel = "HOST[:PORT]",
             defaultValue = "${env:PET_RDZV_ENDPOINT}",
-            description = "Where the job's store is: --master-addr and --master-port in one word.")
+            description =
+                    "Where the job's store is: node 0, as --master-addr and --master-port; or the"
+                            + " members of etcd, separated by commas.")
     private String endpoint;
+
+    @Option(
+            names = {"--rdzv-conf", "--rdzv_conf"},
+            paramLabel = "KEY=VALUE",
+            split = ",",
+            defaultValue = "${env:PET_RDZV_CONF}",
+            description = "Of etcd: cacert, cert, key, user and ttl. Else without effect.")
+    private Map<String, String> rendezvousSettings;
 
     @Option(
             names = "--standalone",
@@ -370,7 +385,10 @@ final class RunCommand implements Callable<Integer> {
         if (standalone) {
             return;
         }
-        requireStatic();
+        if (isEtcd()) {
+            builder.nodes(nodes, nodeRank).store(etcd());
+            return;
+        }
         if (masterAddress == null && endpoint != null) {
             int colon = endpoint.lastIndexOf(':');
             boolean hasPort =
@@ -402,20 +420,49 @@ final class RunCommand implements Callable<Integer> {
         return Integer.parseInt(port);
     }
 
-    private void requireStatic() {
+    private boolean isEtcd() {
         String backend = rendezvous == null ? "" : rendezvous.toLowerCase(Locale.ROOT);
-        if (backend.equals("c10d") && nodes > 1) {
+        return switch (backend) {
+            case "", "static" -> false;
+            case "etcd" -> true;
+            case "c10d" -> {
+                if (nodes > 1) {
+                    throw new ParameterException(
+                            spec.commandLine(),
+                            "--rdzv-backend=c10d numbers the nodes, which jccl run does not: give"
+                                    + " --node-rank and --master-addr in its place, or use "
+                                    + NodeCount.TORCHRUN.formatted(nodes));
+                }
+                yield false;
+            }
+            default ->
+                    throw new ParameterException(
+                            spec.commandLine(),
+                            "--rdzv-backend="
+                                    + rendezvous
+                                    + " is unknown; it is static, etcd or c10d");
+        };
+    }
+
+    /** The URL of the store; the launcher adds the run id. */
+    private String etcd() {
+        if (endpoint == null || runId.equals("none")) {
             throw new ParameterException(
                     spec.commandLine(),
-                    "--rdzv-backend=c10d numbers the nodes, which jccl run does not: give"
-                            + " --node-rank and --master-addr in its place, or use "
-                            + NodeCount.TORCHRUN.formatted(nodes));
+                    "--rdzv-backend=etcd needs --rdzv-endpoint, the members of etcd, and --rdzv-id,"
+                            + " a name that no other job there has");
         }
-        if (!backend.isEmpty() && !backend.equals("static") && !backend.equals("c10d")) {
-            throw new ParameterException(
-                    spec.commandLine(),
-                    "--rdzv-backend=" + rendezvous + " is unknown; it is static or c10d");
-        }
+        String members =
+                Arrays.stream(endpoint.split(","))
+                        .map(each -> each.matches(".*:\\d+") ? each : each + ":" + ETCD_PORT)
+                        .collect(Collectors.joining(","));
+        String options =
+                rendezvousSettings == null
+                        ? ""
+                        : rendezvousSettings.entrySet().stream()
+                                .map(each -> each.getKey() + "=" + each.getValue())
+                                .collect(Collectors.joining("&", "?", ""));
+        return "etcd://" + members + "/jccl" + options;
     }
 
     private void keepLogs(ProcessLauncherBuilder builder) {

@@ -31,13 +31,6 @@ final class TorchrunOptions {
     private String eventLogHandler;
 
     @Option(
-            names = {"--rdzv-conf", "--rdzv_conf"},
-            paramLabel = "KEY=VALUE",
-            defaultValue = "${env:PET_RDZV_CONF}",
-            description = "Ignored: launchers wait up to five minutes for each other.")
-    private String rendezvousSettings;
-
-    @Option(
             names = {"--local-addr", "--local_addr"},
             paramLabel = "HOST",
             defaultValue = "${env:PET_LOCAL_ADDR}",
@@ -83,11 +76,6 @@ final class TorchrunOptions {
                 "the end of a rank is noticed at once");
         ignore(command, "--start-method", startMethod, "ranks are commands");
         ignore(command, "--event-log-handler", eventLogHandler, "there are no event handlers");
-        ignore(
-                command,
-                "--rdzv-conf",
-                rendezvousSettings,
-                "launchers wait up to five minutes for each other");
         ignore(command, "--local-addr", localAddress, "--master-addr names node 0");
         refuse(command, "--run-path", runPath, "name the interpreter: -- python3 SCRIPT");
         refuse(command, "--logs-specs", logsSpecs != null, "use --log-dir, --tee and --redirects");

@@ -305,9 +305,7 @@ class RunCommandTest {
                         "jccl run: --monitor-interval is ignored: the end of a rank is noticed at"
                                 + " once",
                         "jccl run: --start-method is ignored: ranks are commands",
-                        "jccl run: --event-log-handler is ignored: there are no event handlers",
-                        "jccl run: --rdzv-conf is ignored: launchers wait up to five minutes for"
-                                + " each other");
+                        "jccl run: --event-log-handler is ignored: there are no event handlers");
     }
 
     @ParameterizedTest
@@ -347,7 +345,8 @@ class RunCommandTest {
                 "run --nnodes 2 -- true | needs --master-addr",
                 "run --nnodes 2:x -- true | is not a number of nodes",
                 "run --nnodes 2:4 -- true | a job for torchrun: torchrun --nnodes 2:4 --no-python java ...",
-                "run --rdzv-backend zoo -- true | it is static or c10d",
+                "run --rdzv-backend zoo -- true | it is static, etcd or c10d",
+                "run --rdzv-backend etcd --rdzv-endpoint h -- true | needs --rdzv-endpoint, the members of etcd, and --rdzv-id",
                 "run --nnodes 2 --rdzv-backend c10d -- true | or use torchrun: torchrun --nnodes 2 --no-python java ...",
                 "run --rdzv-endpoint h:x -- true | is not host:port",
                 "run -n 2 no/train.py --epochs 3 | name its interpreter too, as in 'jccl run -n 2 -- python3 no/train.py'",

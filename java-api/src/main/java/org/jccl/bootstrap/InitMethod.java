@@ -8,12 +8,14 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
+import org.jccl.internal.rendezvous.StoreUrl;
 
 /**
  * The parts of an init method, in the form of PyTorch's URLs.
  *
  * @param text the whole URL
- * @param scheme {@code env}, {@code tcp} or {@code file}
+ * @param scheme {@code env}, {@code tcp}, {@code file} or that of a {@link
+ *     org.jccl.spi.StoreProvider}
  * @param host host of the store; empty except for {@code tcp}
  * @param port port of the store; 0 except for {@code tcp}
  * @param path the file; empty except for {@code file}
@@ -58,7 +60,7 @@ record InitMethod(
      * Parses a URL as PyTorch does on Linux: the path of a file is not decoded, and ends at {@code
      * #}. Other parameters than rank and world size have no effect.
      *
-     * @throws BootstrapException if it has none of the three forms
+     * @throws BootstrapException if it has none of these forms
      */
     static InitMethod parse(String text) {
         // As Python does, for instance with the end of a line in a file of settings.
@@ -104,7 +106,16 @@ record InitMethod(
                     throw bad(text, "it names no file");
                 }
             }
-            default -> throw bad(text, "the scheme '" + scheme + "' is unknown");
+            default -> {
+                if (!StoreUrl.isProvided(scheme)) {
+                    throw bad(
+                            text,
+                            "the scheme '"
+                                    + scheme
+                                    + "' is unknown (that of etcd needs the artifact"
+                                    + " org.jccl:jccl-etcd)");
+                }
+            }
         }
         return new InitMethod(text, scheme, host, port, path, rank, worldSize);
     }

@@ -17,6 +17,7 @@ import org.jccl.internal.checks.Require;
 import org.jccl.internal.rendezvous.HostedStore;
 import org.jccl.internal.rendezvous.RankVariables;
 import org.jccl.internal.rendezvous.RunId;
+import org.jccl.internal.rendezvous.StoreUrl;
 import org.jccl.internal.rendezvous.TimeLimit;
 import org.jccl.internal.rendezvous.WorldStore;
 import org.jccl.spi.BackendProvider.Broadcast;
@@ -60,10 +61,13 @@ public final class Rendezvous implements AutoCloseable {
      * <ul>
      *   <li>{@code env://}: the variables of the launcher that started this process, see {@link
      *       ClusterEnvironment}. If {@code jccl-ranktable} is present, waits for a rank table that
-     *       {@code RANK_TABLE_FILE} names while it is {@code initializing}
+     *       {@code RANK_TABLE_FILE} names while it is {@code initializing}. If the launchers use
+     *       the store of a service, they name it in {@code JCCL_STORE}
      *   <li>{@code tcp://host:port?rank=R&world_size=W}: a store on that port
      *   <li>{@code file:///path?rank=R&world_size=W}: a file that every rank can access; it must
      *       not exist before the job
+     *   <li>{@code etcd://host:port,host:port/prefix?rank=R&world_size=W}, if {@code jccl-etcd} is
+     *       present: a part of etcd's keys, of which each job needs its own
      * </ul>
      *
      * Over TCP, rank 0 serves the store and waits until every rank is connected, unless the
@@ -134,11 +138,48 @@ public final class Rendezvous implements AutoCloseable {
                 method.scheme().equals(ENVIRONMENT)
                         ? fromEnvironment(theRank, theSize, timeout, environment)
                         : fromArguments(method, theRank, theSize, environment);
-        if (method.scheme().equals("file")) {
-            return overFile(member, method, timeout);
+        switch (method.scheme()) {
+            case ENVIRONMENT -> {
+                Optional<StoreUrl> service = service(member, environment);
+                if (service.isPresent()) {
+                    return overService(member, service.get(), timeout);
+                }
+            }
+            case "file" -> {
+                return overFile(member, method, timeout);
+            }
+            case "tcp" -> {}
+            default -> {
+                return overService(member, StoreUrl.parse(method.text().strip()), timeout);
+            }
         }
         Optional<TlsCredentials> credentials = tls.or(() -> TlsCredentials.in(environment));
         return overTcp(member, runId(method, environment), credentials, timeout);
+    }
+
+    /**
+     * Returns the store of the launchers, if it is a service. The variable may also be that of
+     * another job, from which this process was started; its first server is not the master then.
+     */
+    private static Optional<StoreUrl> service(Membership member, Map<String, String> environment) {
+        String text = environment.getOrDefault(RankVariables.STORE, "");
+        if (text.isEmpty() || !member.storeIsHosted()) {
+            return Optional.empty();
+        }
+        StoreUrl url = StoreUrl.parse(text);
+        boolean own =
+                member.masterAddress().equals(Optional.of(url.host()))
+                        && member.masterPort().equals(Optional.of(url.port()));
+        return own ? Optional.of(url) : Optional.empty();
+    }
+
+    private static Rendezvous overService(Membership member, StoreUrl url, Duration timeout) {
+        Store store =
+                WaitLog.during(
+                        "rank " + member.rank(),
+                        () -> Optional.of("the store at " + url.host() + " does not answer yet"),
+                        () -> url.connect(timeout));
+        return new Rendezvous(member, store, store::close);
     }
 
     /**

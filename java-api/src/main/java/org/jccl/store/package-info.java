@@ -9,6 +9,7 @@
  *   <li>{@link org.jccl.store.HashStore}: a store in the memory of this process, for ranks that are
  *       threads.
  *   <li>{@link org.jccl.store.PrefixStore}: a view of another store.
+ *   <li>{@link org.jccl.store.AbstractStore}: a base for stores on other services.
  * </ul>
  *
  * <p>All stores reject the same arguments: keys of more than 8191 bytes in UTF-8, values of more

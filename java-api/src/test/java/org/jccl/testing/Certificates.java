@@ -45,6 +45,12 @@ public final class Certificates {
         return this;
     }
 
+    /** Makes a certificate of a server on this host, for clients that compare its name. */
+    public Certificates server(String name, String authority) throws Exception {
+        keytool(name, "-keyalg", "EC", "-signer", authority, "-ext", "san=ip:127.0.0.1");
+        return this;
+    }
+
     /** Makes a certificate with an RSA key. */
     public Certificates rsa(String name, String authority) throws Exception {
         keytool(name, "-keyalg", "RSA", "-signer", authority);

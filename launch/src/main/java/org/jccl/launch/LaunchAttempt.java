@@ -75,7 +75,7 @@ final class LaunchAttempt {
         } catch (LaunchException couldNotStart) {
             return Optional.of(couldNotStart);
         } catch (StoreException gone) {
-            return Optional.of(LaunchException.ofLostStore(gone));
+            return Optional.of(LaunchException.ofLostStore(settings, gone));
         } finally {
             stop();
             reaper.end(this);

@@ -40,8 +40,12 @@ public final class LaunchException extends JcclException {
     }
 
     /** The store of the launchers does not answer any more. */
-    static LaunchException ofLostStore(StoreException why) {
-        return of("the launcher of node 0 is gone: " + why.getMessage(), why);
+    static LaunchException ofLostStore(LaunchSettings settings, StoreException why) {
+        String gone =
+                settings.service().isPresent()
+                        ? "the store of the job is gone: "
+                        : "the launcher of node 0 is gone: ";
+        return of(gone + why.getMessage(), why);
     }
 
     static LaunchException onAnotherNode(String why) {

@@ -12,6 +12,7 @@ import org.jccl.TlsCredentials;
 import org.jccl.UsageException;
 import org.jccl.bootstrap.Membership;
 import org.jccl.internal.checks.Counted;
+import org.jccl.internal.rendezvous.StoreUrl;
 
 /**
  * The description of a job for {@link ProcessLauncher}, checked and complete.
@@ -23,6 +24,7 @@ import org.jccl.internal.checks.Counted;
  * @param nodeRank which of them this is
  * @param masterAddress host of node 0's store
  * @param masterPort port of node 0's store, 0 for any free one when there is one node
+ * @param service the store of a service, in place of one that node 0 serves
  * @param runId name of the run
  * @param maxRestarts how often a failed job is started again, or ranks if lost ones are replaced
  * @param lostRanks what happens when a rank fails
@@ -41,6 +43,7 @@ record LaunchSettings(
         int nodeRank,
         String masterAddress,
         int masterPort,
+        Optional<StoreUrl> service,
         String runId,
         int maxRestarts,
         LostRanks lostRanks,
@@ -58,7 +61,7 @@ record LaunchSettings(
      */
     LaunchSettings {
         check(
-                nodes == 1 || masterPort != 0,
+                nodes == 1 || masterPort != 0 || service.isPresent(),
                 "with " + nodes + " nodes, give the address of node 0 and a port as the master");
         check(
                 lostRanks != LostRanks.KEEP_OTHERS || nodes == 1,
@@ -109,6 +112,7 @@ record LaunchSettings(
                 nodeRank,
                 masterAddress,
                 masterPort,
+                service,
                 runId,
                 maxRestarts,
                 lostRanks,
@@ -134,7 +138,7 @@ record LaunchSettings(
 
     /** Whether this launcher serves the store. */
     boolean servesStore() {
-        return nodeRank == 0;
+        return nodeRank == 0 && service.isEmpty();
     }
 
     int ranksPerNode() {

@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import org.jccl.internal.rendezvous.RankVariables;
+import org.jccl.internal.rendezvous.StoreUrl;
 
 /**
  * The variables that {@link ProcessLauncher} gives to a rank: those of torchrun, and JCCL's run id.
@@ -44,6 +45,8 @@ final class LaunchVariables {
         variables.put("ROLE_WORLD_SIZE", Integer.toString(placement.roleWorldSize()));
         variables.put(RankVariables.MASTER_ADDR, round.masterAddress());
         variables.put(RankVariables.MASTER_PORT, Integer.toString(round.masterPort()));
+        // Empty means none, and replaces that of an outer launcher.
+        variables.put(RankVariables.STORE, settings.service().map(StoreUrl::text).orElse(""));
         variables.put(RankVariables.TORCHELASTIC_RUN_ID, settings.runId());
         variables.put(RankVariables.RESTART_COUNT, Integer.toString(round.attempt()));
         variables.put("TORCHELASTIC_MAX_RESTARTS", Integer.toString(settings.maxRestarts()));

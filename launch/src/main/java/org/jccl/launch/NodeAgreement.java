@@ -176,7 +176,8 @@ final class NodeAgreement implements OtherNodes {
             }
             return new Conclusion(failure, restart);
         } catch (StoreException e) {
-            return new Conclusion(own.or(() -> Optional.of(LaunchException.ofLostStore(e))), false);
+            return new Conclusion(
+                    own.or(() -> Optional.of(LaunchException.ofLostStore(settings, e))), false);
         }
     }
 
@@ -223,15 +224,20 @@ final class NodeAgreement implements OtherNodes {
         }
     }
 
-    /** Makes nodes that serve the store wait until the others do not need it any more. */
+    /**
+     * Makes the node that serves the store wait until the others do not need it any more. A job
+     * leaves nothing in the store of a service: the last node deletes its keys.
+     */
     private void sayGoodbye() {
         store.set(key("goodbye", settings.nodeRank()), StoredText.bytes("attempt " + attempt));
-        if (settings.servesStore()) {
-            List<String> expected =
-                    IntStream.range(0, settings.nodes())
-                            .filter(node -> store.check(List.of(key("leave", node))))
-                            .mapToObj(node -> key("goodbye", node))
-                            .toList();
+        List<String> expected =
+                IntStream.range(0, settings.nodes())
+                        .filter(node -> store.check(List.of(key("leave", node))))
+                        .mapToObj(node -> key("goodbye", node))
+                        .toList();
+        if (settings.service().isPresent() && store.check(expected)) {
+            jobStore.listKeys().forEach(jobStore::deleteKey);
+        } else if (settings.servesStore()) {
             try {
                 store.await(expected, STOP_LIMIT);
             } catch (StoreException e) {

@@ -3,8 +3,10 @@ package org.jccl.launch;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import org.jccl.Store;
 import org.jccl.internal.rendezvous.HostedStore;
 import org.jccl.internal.rendezvous.RunId;
+import org.jccl.internal.rendezvous.StoreUrl;
 import org.jccl.internal.rendezvous.TimeLimit;
 import org.jccl.store.TcpStore;
 
@@ -28,13 +30,29 @@ final class ProcessJob {
     }
 
     void run() {
+        if (settings.service().isPresent()) {
+            StoreUrl url = settings.service().get();
+            try (Store first = url.connect(limit.atMost(STORE_TIMEOUT));
+                    Store store = first.duplicate(SILENCE)) {
+                run(new JobStore(store, url.host(), url.port()));
+            }
+            return;
+        }
         try (HostedStore hosted = openStore();
                 TcpStore store = hosted.client().duplicate(SILENCE)) {
-            run(store);
+            run(new JobStore(store, settings.masterAddress(), store.port()));
         }
     }
 
-    private void run(TcpStore store) {
+    /**
+     * The store of the launchers and of the ranks.
+     *
+     * @param host where it is
+     * @param port of the host
+     */
+    private record JobStore(Store client, String host, int port) {}
+
+    private void run(JobStore store) {
         NodeAgreement.Conclusion end = attempt(store, 0);
         for (int attempt = 1; end.restart(); attempt++) {
             LOGGER.log(
@@ -63,16 +81,12 @@ final class ProcessJob {
                 : HostedStore.connect(host, settings.masterPort(), settings.tls(), timeout);
     }
 
-    private NodeAgreement.Conclusion attempt(TcpStore store, int attempt) {
-        NodeAgreement nodes = new NodeAgreement(store, settings, attempt);
+    private NodeAgreement.Conclusion attempt(JobStore store, int attempt) {
+        NodeAgreement nodes = new NodeAgreement(store.client(), settings, attempt);
         nodes.enter(limit);
         LaunchRound round =
                 new LaunchRound(
-                        attempt,
-                        settings.nodes(),
-                        settings.nodeRank(),
-                        settings.masterAddress(),
-                        store.port());
+                        attempt, settings.nodes(), settings.nodeRank(), store.host(), store.port());
         return nodes.conclude(new LaunchAttempt(settings, round, nodes, reaper).run(limit), limit);
     }
 }

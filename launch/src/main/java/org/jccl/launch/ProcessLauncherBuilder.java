@@ -18,6 +18,7 @@ import java.util.UUID;
 import org.jccl.TlsCredentials;
 import org.jccl.UsageException;
 import org.jccl.bootstrap.ErrorFile;
+import org.jccl.internal.rendezvous.StoreUrl;
 import org.jccl.spi.Durations;
 
 /**
@@ -46,6 +47,7 @@ public final class ProcessLauncherBuilder {
     private int nodeRank;
     private String masterAddress = "127.0.0.1";
     private int masterPort;
+    private StoreUrl service;
     private String runId = UUID.randomUUID().toString();
     private int maxRestarts;
     private LostRanks lostRanks = LostRanks.STOP_OTHERS;
@@ -218,6 +220,21 @@ public final class ProcessLauncherBuilder {
                 "master port " + port + " is not between 0 and " + HIGHEST_PORT);
         this.masterAddress = text(address, "master address");
         this.masterPort = port;
+        return this;
+    }
+
+    /**
+     * Uses the store of a service, which survives the loss of any host, in place of one that the
+     * launcher of node 0 serves. Replaces {@link #master}. Ranks get its URL in {@code JCCL_STORE}.
+     * Each run has a part of the store of its own, below the URL, with the run id as its name; so
+     * runs that share a service need different {@linkplain #runId ids}.
+     *
+     * @param url for instance {@code etcd://host1:2379,host2:2379/jobs}, which needs the artifact
+     *     {@code jccl-etcd}; the same for all launchers
+     * @return this
+     */
+    public ProcessLauncherBuilder store(String url) {
+        this.service = StoreUrl.parse(text(url, "URL of the store"));
         return this;
     }
 
@@ -449,6 +466,7 @@ public final class ProcessLauncherBuilder {
                         nodeRank,
                         masterAddress,
                         masterPort,
+                        Optional.ofNullable(service).map(url -> url.below(runId)),
                         runId,
                         maxRestarts,
                         lostRanks,

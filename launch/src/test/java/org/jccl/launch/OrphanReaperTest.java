@@ -124,6 +124,7 @@ class OrphanReaperTest {
                             0,
                             "127.0.0.1",
                             0,
+                            Optional.empty(),
                             "run",
                             0,
                             LostRanks.STOP_OTHERS,

@@ -19,6 +19,7 @@ final class TestSettings {
                 node,
                 "127.0.0.1",
                 29500,
+                Optional.empty(),
                 "r",
                 restarts,
                 lostRanks,

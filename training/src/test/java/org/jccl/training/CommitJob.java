@@ -21,6 +21,7 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Tensor;
+import org.jccl.etcd.EtcdStore;
 import org.jccl.store.TcpStore;
 
 /**
@@ -167,10 +168,14 @@ final class CommitJob implements Replica {
     }
 
     private static Store jobStore() {
-        return TcpStore.connect(
-                System.getenv("MASTER_ADDR"),
-                Integer.parseInt(System.getenv("MASTER_PORT")),
-                enough(Duration.ofSeconds(20)));
+        Duration timeout = enough(Duration.ofSeconds(20));
+        String etcd = System.getenv("JCCL_STORE");
+        return etcd.isEmpty()
+                ? TcpStore.connect(
+                        System.getenv("MASTER_ADDR"),
+                        Integer.parseInt(System.getenv("MASTER_PORT")),
+                        timeout)
+                : EtcdStore.connect(etcd, timeout);
     }
 
     /** Threads, descriptors, kilobytes of the heap, and keys in the store. */

@@ -16,6 +16,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.jccl.etcd.EtcdCluster;
 import org.jccl.store.TcpStore;
 import org.jccl.testing.FreePort;
 import org.junit.jupiter.api.AfterEach;
@@ -70,6 +71,103 @@ final class CommitLaunchersTest {
         awaitEnd(List.of(first, second), STEPS);
     }
 
+    /** The first launcher and a member of the store are lost, and come back. */
+    @Test
+    @Timeout(600)
+    void withEtcdTheJobOutlivesTheFirstLauncher(@TempDir Path folder) throws Exception {
+        try (EtcdCluster etcd = EtcdCluster.start(3, folder)) {
+            String store = etcd.url("jobs") + "?ttl=20";
+            Process first = start(0, 2, QUIET, store);
+            Process second = start(1, 2, QUIET, store);
+            awaitSteps("[0,1,2,3]", second);
+            first.destroyForcibly().waitFor();
+            etcd.kill(0);
+            awaitSteps("[2,3]", second);
+            first = start(0, 2, QUIET, store);
+            awaitSteps("[0,1,2,3]", second);
+            etcd.restart(0);
+            awaitEnd(List.of(first, second), STEPS);
+            assertThat(etcd.keys("jobs/nodes/keys/")).isZero();
+        }
+    }
+
+    /**
+     * Two launchers with two ranks each, and three members of etcd. All of them are killed at
+     * random, of the members one at a time. The job ends after {@code JCCL_TEST_COMMIT_KILLS}
+     * kills, and leaves no key.
+     */
+    @Test
+    @EnabledIfEnvironmentVariable(named = "JCCL_TEST_COMMIT_KILLS", matches = ".+")
+    void launchersAndMembersOfEtcdAreLostAtRandom(@TempDir Path folder) throws Exception {
+        long kills = Long.parseLong(System.getenv("JCCL_TEST_COMMIT_KILLS"));
+        Path end = folder.resolve("last-step");
+        String ranks = "%s,2,%s,50,%s".formatted(end, 2 * RANK_MILLIS, -1);
+        try (EtcdCluster etcd = EtcdCluster.start(3, folder)) {
+            String store = etcd.url("jobs") + "?ttl=20";
+            Map<Integer, Process> last = new ConcurrentHashMap<>();
+            List<Thread> killers = new ArrayList<>();
+            for (int node : List.of(0, 1)) {
+                killers.add(new Thread(() -> keepKilling(node, 2, ranks, store, last, end)));
+            }
+            killers.add(new Thread(() -> keepKilling(etcd, end)));
+            killers.forEach(Thread::start);
+            for (int i = 1; Files.notExists(end); i++) {
+                TimeUnit.SECONDS.sleep(1);
+                if (i % 30 == 0) {
+                    System.out.printf("%s killed, step %s%n", killed(), lastStep());
+                }
+                if (killed() >= kills && lastStep() > 0) {
+                    Path written =
+                            Files.writeString(folder.resolve("new"), lastStep() + LAST_STEPS + "");
+                    Files.move(written, end);
+                }
+            }
+            for (Thread killer : killers) {
+                killer.join();
+            }
+            awaitEnd(last.values(), Long.parseLong(Files.readString(end)));
+            System.out.printf(
+                    "killed: %s ranks, %s launchers, %s members of etcd; %s steps%n",
+                    lines.stream().filter(line -> line.startsWith("killed ")).count() - 1,
+                    lines.stream().filter(line -> line.matches("lost \\d+ \\d+")).count(),
+                    lines.stream().filter(line -> line.startsWith("lost etcd ")).count(),
+                    lastStep());
+            assertThat(etcd.keys("jobs/nodes/keys/")).isZero();
+            TimeUnit.SECONDS.sleep(30);
+            assertThat(etcd.keys("jobs/")).isZero();
+        }
+    }
+
+    /** Kills, stops or empties one member after the other. */
+    private void keepKilling(EtcdCluster etcd, Path end) {
+        ThreadLocalRandom dice = ThreadLocalRandom.current();
+        try {
+            while (Files.notExists(end)) {
+                Thread.sleep(2_000 + dice.nextInt(6_000));
+                int member = dice.nextInt(etcd.size());
+                lines.add("lost etcd %d".formatted(member));
+                switch (dice.nextInt(4)) {
+                    case 0 -> {
+                        etcd.signal(member, "STOP");
+                        Thread.sleep(dice.nextInt(6_000));
+                        etcd.signal(member, "CONT");
+                    }
+                    case 1 -> {
+                        etcd.kill(member);
+                        etcd.replace(member);
+                    }
+                    default -> {
+                        etcd.kill(member);
+                        Thread.sleep(dice.nextInt(4_000));
+                        etcd.restart(member);
+                    }
+                }
+            }
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     /**
      * Four launchers with a rank each. Ranks are killed, and so are two of the launchers, also
      * while they join. Nothing may grow in the launcher that serves the store, its rank and the
@@ -88,7 +186,7 @@ final class CommitLaunchersTest {
         last.put(1, start(1, 4, ranks, port));
         List<Thread> killers = new ArrayList<>();
         for (int node : List.of(2, 3)) {
-            Thread killer = new Thread(() -> keepKilling(node, ranks, port, last, end));
+            Thread killer = new Thread(() -> keepKilling(node, 4, ranks, port, last, end));
             killer.start();
             killers.add(killer);
         }
@@ -121,10 +219,10 @@ final class CommitLaunchersTest {
     }
 
     private void keepKilling(
-            int node, String ranks, int port, Map<Integer, Process> last, Path end) {
+            int node, int nodes, String ranks, Object store, Map<Integer, Process> last, Path end) {
         try {
             while (true) {
-                Process launcher = start(node, 4, ranks, port);
+                Process launcher = start(node, nodes, ranks, store);
                 last.put(node, launcher);
                 // Some are killed while they start.
                 boolean soon = ThreadLocalRandom.current().nextInt(4) == 0;
@@ -207,7 +305,7 @@ final class CommitLaunchersTest {
     }
 
     /** Starts a launcher whose lines are collected. */
-    private Process start(int node, int nodes, String ranks, int port) throws IOException {
+    private Process start(int node, int nodes, String ranks, Object store) throws IOException {
         List<String> command =
                 new ArrayList<>(
                         List.of(
@@ -218,7 +316,7 @@ final class CommitLaunchersTest {
                                 Integer.toString(node),
                                 Integer.toString(nodes),
                                 ranks,
-                                Integer.toString(port)));
+                                store.toString()));
         Process launcher =
                 new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
         started.add(launcher);

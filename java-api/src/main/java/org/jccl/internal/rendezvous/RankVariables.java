@@ -27,6 +27,9 @@ public final class RankVariables {
     /** Port of the store. */
     public static final String MASTER_PORT = "MASTER_PORT";
 
+    /** The URL of the store, if the launchers use that of a service. */
+    public static final String STORE = "JCCL_STORE";
+
     /** torchrun's name for the id of the run. */
     public static final String TORCHELASTIC_RUN_ID = "TORCHELASTIC_RUN_ID";
 

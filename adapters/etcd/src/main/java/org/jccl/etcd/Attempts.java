@@ -1,0 +1,191 @@
+package org.jccl.etcd;
+
+import io.etcd.jetcd.common.exception.ErrorCode;
+import io.etcd.jetcd.common.exception.EtcdExceptionFactory;
+import io.grpc.Status;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
+import org.jccl.StoreException;
+import org.jccl.StoreTimeoutException;
+import org.jccl.spi.Durations;
+
+/**
+ * Makes requests again until they succeed, within the time limit of one call. A member that is lost
+ * or frozen is followed by another one, since each attempt has a short limit.
+ */
+final class Attempts {
+
+    /** Elections take a second or two, and a busy machine longer. */
+    private static final Duration LEAST = Duration.ofSeconds(10);
+
+    private static final Duration EACH = Duration.ofSeconds(3);
+    private static final Duration PAUSE = Duration.ofMillis(100);
+
+    /** What another attempt does not change. */
+    private static final Set<ErrorCode> PERMANENT =
+            EnumSet.of(
+                    ErrorCode.INVALID_ARGUMENT,
+                    ErrorCode.NOT_FOUND,
+                    ErrorCode.PERMISSION_DENIED,
+                    ErrorCode.UNAUTHENTICATED,
+                    ErrorCode.FAILED_PRECONDITION,
+                    ErrorCode.UNIMPLEMENTED,
+                    ErrorCode.OUT_OF_RANGE);
+
+    private final EtcdAddress address;
+    private final CompletableFuture<Void> closing;
+    private final Supplier<RuntimeException> closed;
+    private final Duration limit;
+    private final long begun = System.nanoTime();
+
+    /**
+     * Starts the time.
+     *
+     * @param timeout of the call
+     * @param closing completes when the store is closed
+     * @param closed the exception for that
+     */
+    Attempts(
+            EtcdAddress address,
+            Duration timeout,
+            CompletableFuture<Void> closing,
+            Supplier<RuntimeException> closed) {
+        this.address = address;
+        this.closing = closing;
+        this.closed = closed;
+        this.limit = timeout.compareTo(LEAST) < 0 ? LEAST : timeout;
+    }
+
+    /**
+     * Makes a request until it succeeds. It may be made more than once, also by attempts whose
+     * answer was lost.
+     *
+     * @param what the request, for messages
+     * @throws StoreException if it fails for good, or the time is over
+     */
+    <T> T make(String what, Supplier<CompletableFuture<T>> request) {
+        while (true) {
+            Throwable why;
+            try {
+                return once(request);
+            } catch (Failed e) {
+                why = e.getCause();
+            }
+            if (PERMANENT.contains(code(why))) {
+                throw new StoreException(
+                        "%s: %s failed: %s%s"
+                                .formatted(address, what, reason(why), remedy(code(why), reason(why))),
+                        why);
+            }
+            if (System.nanoTime() - begun > limit.toNanos()) {
+                throw new StoreTimeoutException(
+                        "%s: %s did not succeed within %s, because too few members answer: %s. Check that more than half of etcd's members run and can be reached"
+                                .formatted(address, what, Durations.text(limit), reason(why)),
+                        why);
+            }
+            await(new CompletableFuture<>(), PAUSE);
+        }
+    }
+
+    /** One attempt has failed. */
+    static final class Failed extends Exception {
+
+        private static final long serialVersionUID = 1L;
+
+        Failed(Throwable cause) {
+            super(cause);
+        }
+    }
+
+    private <T> T once(Supplier<CompletableFuture<T>> request) throws Failed {
+        CompletableFuture<T> answer;
+        try {
+            answer = request.get();
+        } catch (RuntimeException e) {
+            throw new Failed(e);
+        }
+        if (!await(answer, EACH)) {
+            answer.cancel(true);
+            throw new Failed(new TimeoutException("no answer within " + Durations.text(EACH)));
+        }
+        try {
+            return answer.join();
+        } catch (CompletionException | java.util.concurrent.CancellationException e) {
+            throw new Failed(e.getCause() == null ? e : e.getCause());
+        }
+    }
+
+    /**
+     * Waits until a future is complete. An interrupt does not end the wait, and leaves the flag
+     * set.
+     *
+     * @return false if the time is over first
+     * @throws org.jccl.UsageException if the store is closed
+     */
+    boolean await(CompletableFuture<?> future, Duration time) {
+        long end = System.nanoTime() + time.toNanos();
+        boolean interrupted = false;
+        CompletableFuture<Object> either = CompletableFuture.anyOf(future, closing);
+        try {
+            while (true) {
+                try {
+                    either.get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                    continue;
+                } catch (TimeoutException e) {
+                    return false;
+                } catch (ExecutionException | java.util.concurrent.CancellationException e) {
+                    // The caller asks the future itself.
+                    return true;
+                }
+                if (closing.isDone()) {
+                    throw closed.get();
+                }
+                return true;
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private static ErrorCode code(Throwable why) {
+        return why instanceof TimeoutException
+                ? ErrorCode.DEADLINE_EXCEEDED
+                : EtcdExceptionFactory.toEtcdException(why).getErrorCode();
+    }
+
+    private static String remedy(ErrorCode code, String reason) {
+        return switch (code) {
+            case UNAUTHENTICATED, PERMISSION_DENIED, INVALID_ARGUMENT ->
+                    reason.contains("user") || reason.contains("permission")
+                            ? ". Give user=NAME:PASSWORD in the URL, or ETCDCTL_USER"
+                            : "";
+            case NOT_FOUND ->
+                    ". If the lease is gone, no client kept it alive, and the job's keys are gone too: start the job again";
+            default -> "";
+        };
+    }
+
+    /** The messages of a failure and its causes, which have the address of the member. */
+    private static String reason(Throwable why) {
+        StringBuilder text = new StringBuilder();
+        for (Throwable each = why; each != null; each = each.getCause()) {
+            String message = each.getMessage();
+            if (message != null && text.indexOf(message) < 0) {
+                text.append(text.length() == 0 ? "" : ", ").append(message);
+            }
+        }
+        String status = Status.fromThrowable(why).getCode().name();
+        return text.length() == 0 ? status : text.toString();
+    }
+}

@@ -101,6 +101,10 @@ JCCL_NCCL_CALL int jccl_nccl_comm_destroy(int64_t communicator) noexcept;
 JCCL_NCCL_CALL int jccl_nccl_comm_abort(int64_t communicator) noexcept;
 JCCL_NCCL_CALL int jccl_nccl_comm_revoke(int64_t communicator) noexcept;
 // The state of the communicator, or the code of the call itself where that is not 0.
+// Writes a handle to the cell, which stays 0 if NCCL does not use such memory here. A window is registered by all ranks.
+JCCL_NCCL_CALL int jccl_nccl_register(
+    int64_t communicator, int64_t memory, int64_t bytes, int window, int64_t cell) noexcept;
+JCCL_NCCL_CALL int jccl_nccl_deregister(int64_t communicator, int window, int64_t handle) noexcept;
 JCCL_NCCL_CALL int jccl_nccl_comm_async_error(int64_t communicator) noexcept;
 
 // The cell receives the operation; bits are those of the factor.

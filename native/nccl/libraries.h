@@ -91,7 +91,9 @@ static_assert(sizeof(Config) == 96, "the layout of ncclConfig_t");
   X(int, ncclSend, (const void*, size_t, int, int, void*, void*))                           \
   X(int, ncclRecv, (void*, size_t, int, int, void*, void*))                                 \
   X(int, ncclRedOpCreatePreMulSum, (int*, void*, int, int, void*))                          \
-  X(int, ncclRedOpDestroy, (int, void*))
+  X(int, ncclRedOpDestroy, (int, void*))                                                    \
+  X(int, ncclCommRegister, (void*, void*, size_t, void**))                                  \
+  X(int, ncclCommDeregister, (void*, void*))
 
 // Null where the library is older: 2.28 and 2.28.7 brought most of them.
 #define JCCL_NCCL_NEWER_FUNCTIONS(X)                                            \
@@ -101,7 +103,9 @@ static_assert(sizeof(Config) == 96, "the layout of ncclConfig_t");
   X(int, ncclGather, (const void*, void*, size_t, int, int, void*, void*))      \
   X(int, ncclScatter, (const void*, void*, size_t, int, int, void*, void*))     \
   X(int, ncclAlltoAll, (const void*, void*, size_t, int, void*, void*))         \
-  X(int, ncclCommRevoke, (void*, int))
+  X(int, ncclCommRevoke, (void*, int))                                          \
+  X(int, ncclCommWindowRegister, (void*, void*, size_t, void**, int))           \
+  X(int, ncclCommWindowDeregister, (void*, void*))
 
 // Each function under its own name. Written while the libraries are opened, which Java does once in a process and before
 // any other call; only read after that.

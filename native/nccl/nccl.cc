@@ -15,6 +15,7 @@ constexpr unsigned kMagic = 0xcafebeef;
 constexpr unsigned kVersionOfConfig = 23007;
 constexpr int kScalarHostImmediate = 1;
 constexpr int kRevokeDefault = 0;
+constexpr int kWindowSymmetric = 1;
 
 // NCCL reads the names for as long as the communicator lives.
 struct OwnedConfig {
@@ -115,6 +116,17 @@ int jccl_nccl_comm_destroy(int64_t communicator) noexcept { return ncclCommDestr
 int jccl_nccl_comm_abort(int64_t communicator) noexcept { return ncclCommAbort(address(communicator)); }
 int jccl_nccl_comm_revoke(int64_t communicator) noexcept {
   return ncclCommRevoke(address(communicator), kRevokeDefault);
+}
+
+int jccl_nccl_register(int64_t communicator, int64_t memory, int64_t bytes, int window, int64_t cell) noexcept {
+  const auto size = static_cast<size_t>(bytes);
+  return window != 0
+             ? ncclCommWindowRegister(address(communicator), address(memory), size, cellAt(cell), kWindowSymmetric)
+             : ncclCommRegister(address(communicator), address(memory), size, cellAt(cell));
+}
+
+int jccl_nccl_deregister(int64_t communicator, int window, int64_t handle) noexcept {
+  return (window != 0 ? ncclCommWindowDeregister : ncclCommDeregister)(address(communicator), address(handle));
 }
 
 int jccl_nccl_comm_async_error(int64_t communicator) noexcept {

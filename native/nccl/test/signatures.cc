@@ -96,6 +96,7 @@ static_assert(sizeof(ncclConfig_t) == sizeof(jccl::nccl::Config), "the end of nc
 #elif NCCL_VERSION_CODE < 23000
 static_assert(sizeof(ncclConfig_t) == offsetof(jccl::nccl::Config, JCCL_NEXT_FIELD), "the end of ncclConfig_t");
 #endif
+static_assert(NCCL_WIN_COLL_SYMMETRIC == 1);
 static_assert(NCCL_CTA_POLICY_DEFAULT == 0 && NCCL_CTA_POLICY_EFFICIENCY == 1 && NCCL_CTA_POLICY_ZERO == 2);
 static_assert(NCCL_API_MAGIC == 0xcafebeef && NCCL_CONFIG_UNDEF_INT == INT_MIN);
 static_assert(ncclInt8 == 0 && ncclUint8 == 1 && ncclInt32 == 2 && ncclInt64 == 4 && ncclFloat16 == 6);

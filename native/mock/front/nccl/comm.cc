@@ -3,7 +3,10 @@
 #include <chrono>
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -20,6 +23,84 @@ constexpr int sinceRevoke = 22807;
 void awaitGraphs(const Communicator& communicator) {
     for (PollingPause pause; communicator.captured > 0; pause()) {}
 }
+
+/** Memory of ncclMemAlloc, and what is registered with which communicator. */
+struct Registrations {
+    struct One {
+        const Communicator* communicator;
+        bool window;
+        const char* begin;
+        const char* end;
+    };
+    std::mutex mutex;
+    std::map<const char*, size_t> memory;
+    std::map<const void*, One> live;
+    long made = 0, removed = 0, ended = 0;
+
+    static Registrations& get() {
+        static auto* one = [] {
+            if (setting("MOCK_NCCL_PRINT_REGISTRATIONS", 0) == 1) std::atexit([] { get().print(); });
+            return new Registrations();
+        }();
+        return *one;
+    }
+
+    void print() {
+        std::lock_guard<std::mutex> lock(mutex);
+        std::fprintf(stderr, "registrations: %ld made, %ld removed, %ld ended with a communicator, %zu left; %zu blocks left\n",
+                     made, removed, ended, live.size(), memory.size());
+    }
+
+    bool isAllocated(const char* begin, size_t bytes) {
+        auto after = memory.upper_bound(begin);
+        if (after == memory.begin()) return false;
+        const auto& [from, size] = *std::prev(after);
+        return begin + bytes <= from + size;
+    }
+
+    void* add(const Communicator* communicator, bool window, const void* buffer, size_t bytes) {
+        std::lock_guard<std::mutex> lock(mutex);
+        auto begin = static_cast<const char*>(buffer);
+        void* handle = new char;
+        live[handle] = One{communicator, window, begin, begin + bytes};
+        made++;
+        return handle;
+    }
+
+    /** A handle is of one communicator, and is given back once. */
+    void remove(const Communicator* communicator, bool window, const void* handle) {
+        std::lock_guard<std::mutex> lock(mutex);
+        auto found = live.find(handle);
+        if (found == live.end() || found->second.communicator != communicator || found->second.window != window)
+            fatal("a registration is removed that this communicator does not have");
+        live.erase(found);
+        removed++;
+    }
+
+    /** The library removes what is left when the communicator ends. */
+    void end(const Communicator* communicator) {
+        std::lock_guard<std::mutex> lock(mutex);
+        for (auto each = live.begin(); each != live.end();) {
+            if (each->second.communicator == communicator) {
+                each = live.erase(each);
+                ended++;
+            } else {
+                ++each;
+            }
+        }
+    }
+
+    void free(const void* address) {
+        std::lock_guard<std::mutex> lock(mutex);
+        auto block = memory.find(static_cast<const char*>(address));
+        if (block == memory.end()) return;
+        for (const auto& [handle, one] : live) {
+            if (one.begin < block->first + block->second && one.end > block->first)
+                fatal("ncclMemFree of memory that is registered with a communicator");
+        }
+        memory.erase(block);
+    }
+};
 
 /** Checks a configuration as the library does; null means the defaults, or the parent's settings. */
 ncclResult_t parseConfig(const ncclConfig_t* config, Settings* settings) {
@@ -242,7 +323,56 @@ MOCK_API ncclResult_t ncclCommDestroy(ncclComm_t comm) {
         vendorRuntime().await(*communicator->order);
         awaitGraphs(*communicator);
     }
+    Registrations::get().end(communicator.get());
     retire(comm, communicator);
+    return ncclSuccess;
+}
+
+MOCK_API ncclResult_t ncclCommRegister(ncclComm_t comm, void* buffer, size_t bytes, void** handle) {
+    auto communicator = find(comm);
+    if (communicator == nullptr || buffer == nullptr || bytes == 0 || handle == nullptr)
+        return fail(ncclInvalidArgument, "ncclCommRegister : an argument is NULL");
+    Visit visit(communicator);
+    *handle = Registrations::get().add(communicator.get(), false, buffer, bytes);
+    return ncclSuccess;
+}
+
+MOCK_API ncclResult_t ncclCommDeregister(ncclComm_t comm, void* handle) {
+    auto communicator = find(comm);
+    Visit visit(communicator);
+    if (handle != nullptr) Registrations::get().remove(communicator.get(), false, handle);
+    return ncclSuccess;
+}
+
+/** All ranks meet. The library takes memory of its own allocator only. */
+MOCK_API ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void* buffer, size_t bytes, void** window, int flags) {
+    const char* call = "ncclCommWindowRegister";
+    auto communicator = find(comm);
+    Visit visit(communicator);
+    ncclResult_t ready = ensureReady(communicator, call);
+    if (ready != ncclSuccess) return inGroup(ready);
+    if (buffer == nullptr || bytes == 0 || window == nullptr || flags != 1)
+        return inGroup(fail(ncclInvalidArgument, "ncclCommWindowRegister : an argument is invalid"));
+    *window = nullptr;
+    {
+        Registrations& all = Registrations::get();
+        std::lock_guard<std::mutex> lock(all.mutex);
+        if (!all.isAllocated(static_cast<const char*>(buffer), bytes))
+            return inGroup(fail(ncclUnhandledCudaError, "Cuda failure 1 'invalid argument'"));
+    }
+    auto meet = [=] {
+        Communicator::Membership membership;
+        Result met = communicator->split(0, communicator->rank, &membership);
+        if (met == Result::Ok) *window = Registrations::get().add(communicator.get(), true, buffer, bytes);
+        return met;
+    };
+    return inGroup(translate(Group::current().add(Job{communicator, meet}), call));
+}
+
+MOCK_API ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, void* window) {
+    auto communicator = find(comm);
+    Visit visit(communicator);
+    if (window != nullptr) Registrations::get().remove(communicator.get(), true, window);
     return ncclSuccess;
 }
 
@@ -258,6 +388,7 @@ MOCK_API ncclResult_t ncclCommAbort(ncclComm_t comm) {
     for (PollingPause pause; communicator->inside > 0 && std::chrono::steady_clock::now() < end; pause()) {}
     // It frees memory of the device, which waits for all that runs there, also of other communicators.
     vendorRuntime().awaitDevice(communicator->device);
+    Registrations::get().end(communicator.get());
     retire(comm, communicator);
     return ncclSuccess;
 }
@@ -295,11 +426,16 @@ MOCK_API ncclResult_t ncclMemAlloc(void** address, size_t bytes) {
     if (vendorRuntime().deviceCount() == 0)
         return fail(ncclUnhandledCudaError, "Cuda failure 'no CUDA-capable device is detected'");
     Status status = vendorRuntime().allocate(address, bytes);
+    if (status == Status::Ok) {
+        std::lock_guard<std::mutex> lock(Registrations::get().mutex);
+        Registrations::get().memory[static_cast<const char*>(*address)] = bytes;
+    }
     return status == Status::Ok ? ncclSuccess : fail(ncclUnhandledCudaError, "Cuda failure 'out of memory'");
 }
 
 MOCK_API ncclResult_t ncclMemFree(void* address) {
     if (address == nullptr) return ncclSuccess;
+    Registrations::get().free(address);
     Status status = vendorRuntime().release(address);
     return status == Status::Ok ? ncclSuccess : fail(ncclUnhandledCudaError, "Cuda failure 'invalid argument'");
 }

@@ -393,6 +393,33 @@ public interface ProcessGroup extends AutoCloseable {
     void monitoredBarrier(Duration timeout, boolean waitAllRanks);
 
     /**
+     * Registers the memory of a tensor with the library of its device, so that operations can use
+     * it without a copy. The library forgets it when the memory is freed or the group is closed.
+     * Registering it again has no effect. See the page of the backend for what memory it takes, and
+     * whether all ranks must call this.
+     *
+     * @param tensor a tensor; the memory that it is a part of is registered
+     * @throws UsageException if the library does not register memory, is too old, or does not take
+     *     this memory
+     * @throws JcclException if registering fails
+     */
+    void register(Tensor tensor);
+
+    /**
+     * Allocates a tensor for operations of this group. If the options of the backend ask for
+     * registered memory, the memory is registered as {@link #register} does it. Otherwise this is
+     * {@link Tensor#allocate}.
+     *
+     * @param device a device of this group
+     * @param dataType the type of the elements
+     * @param count the number of elements
+     * @return the tensor, which the caller closes, before or after the group
+     * @throws UsageException if an argument is out of range, or the group has no such device
+     * @throws JcclException if there is no memory, or registering it fails
+     */
+    Tensor allocate(Device device, DataType dataType, long count);
+
+    /**
      * Creates a batch of operations that are issued together.
      *
      * @return an empty batch

@@ -1,7 +1,12 @@
 package org.jccl.spi;
 
+import java.util.Optional;
 import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.FailureContext;
 import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.jccl.UsageException;
 
 /**
  * The end of one rank of a group in a vendor library: a {@link HostCommunicator} or a {@link
@@ -58,6 +63,32 @@ public sealed interface Communicator extends AutoCloseable
     /** Takes part in a split without being a member of a new communicator. */
     default void declineSplit() {
         throw new UnsupportedOperationException("this library does not split communicators");
+    }
+
+    /**
+     * Registers memory, so that operations can use it without a copy. The memory is allocated until
+     * the call returns, and may be freed at any time after that.
+     *
+     * @param address the first byte
+     * @param bytes the size
+     * @throws UsageException if the library does not register memory, or does not take this
+     */
+    default void register(long address, long bytes) {
+        throw new UsageException(
+                FailureContext.NONE,
+                "register: the library of this backend does not register memory; use the tensor as it is");
+    }
+
+    /**
+     * Allocates memory that is registered with this communicator, if its options ask for that.
+     *
+     * @param device the device of this communicator
+     * @param type element type
+     * @param count number of elements
+     * @return the tensor; empty if memory from {@link Tensor#allocate} is as good
+     */
+    default Optional<Tensor> allocate(Device device, DataType type, long count) {
+        return Optional.empty();
     }
 
     /**

@@ -166,6 +166,25 @@ final class NcclCalls implements AutoCloseable {
         handle.settle(code == NcclNative.SUCCESS ? NcclNative.IN_PROGRESS : code, "ncclCommSplit");
     }
 
+    /** Returns NCCL's handle; 0 if it does not use such memory here. */
+    long register(long address, long bytes, boolean window) {
+        // Not closed if this fails: the job of a communicator that does not block writes to it.
+        Cell made = new Cell();
+        check(
+                NcclNative.register(communicator, address, bytes, window, made.address()),
+                window ? "ncclCommWindowRegister" : "ncclCommRegister");
+        long registered = made.get();
+        made.close();
+        return registered;
+    }
+
+    void deregister(boolean window, long registered) {
+        // Not a job, also if the communicator does not block.
+        NcclErrors.check(
+                NcclNative.deregister(communicator, window, registered),
+                window ? "ncclCommWindowDeregister" : "ncclCommDeregister");
+    }
+
     /** Also of nothing, as PyTorch does: its ranks wait for empty messages too. */
     void send(long address, long count, DataType type, int peer, long on) {
         check(

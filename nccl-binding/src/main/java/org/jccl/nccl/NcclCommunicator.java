@@ -2,11 +2,14 @@ package org.jccl.nccl;
 
 import java.util.Optional;
 import org.jccl.DataType;
+import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
+import org.jccl.Tensor;
 import org.jccl.UsageException;
+import org.jccl.nccl.NcclOptions.Registration;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Capabilities;
 import org.jccl.spi.Capabilities.Feature;
@@ -41,6 +44,7 @@ final class NcclCommunicator implements StreamCommunicator {
     private final boolean nativeAllToAll = NcclNative.has("ncclAlltoAll");
     private final boolean nativeGather = NcclNative.has("ncclGather");
     private final boolean nativeScatter = NcclNative.has("ncclScatter");
+    private final Registration registration;
     private final long barrierMemory;
     private boolean closed;
 
@@ -63,6 +67,10 @@ final class NcclCommunicator implements StreamCommunicator {
                 config.interop() == Interop.TORCH
                         ? Optional.of(new NcclPairs(config))
                         : Optional.empty();
+        this.registration =
+                config.options(NcclOptions.class)
+                        .map(NcclOptions::registration)
+                        .orElse(Registration.ON_REQUEST);
         this.barrierMemory = allocateBarrierMemory();
     }
 
@@ -70,6 +78,9 @@ final class NcclCommunicator implements StreamCommunicator {
     private long allocateBarrierMemory() {
         try {
             CudaRuntime.enter(device);
+            if (registration == Registration.AUTOMATIC) {
+                NcclRegistrations.registerAll(handle);
+            }
             return CudaErrors.value(NcclNative.cudaMalloc(Float.BYTES), "cudaMalloc");
         } catch (JcclException e) {
             handle.abort();
@@ -305,6 +316,26 @@ final class NcclCommunicator implements StreamCommunicator {
     @Override
     public void barrier(long stream) {
         allReduce(barrierMemory, barrierMemory, 1, DataType.FLOAT32, ReduceOp.SUM, stream);
+    }
+
+    @Override
+    public void register(long address, long bytes) {
+        NcclRegistrations.register(handle, address, bytes, registration == Registration.WINDOWS);
+    }
+
+    @Override
+    public Optional<Tensor> allocate(Device on, DataType type, long count) {
+        if (registration == Registration.ON_REQUEST) {
+            return Optional.empty();
+        }
+        Tensor tensor = NcclMemory.allocate(on, type, count);
+        try {
+            register(tensor.address(), count * type.size());
+        } catch (JcclException e) {
+            tensor.close();
+            throw e;
+        }
+        return Optional.of(tensor);
     }
 
     @Override

@@ -4,6 +4,7 @@ import java.util.Optional;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
 import org.jccl.nccl.NcclOptions.CtaPolicy;
+import org.jccl.nccl.NcclOptions.Registration;
 
 /**
  * The native ncclConfig_t of one communicator. NCCL reads the names in it later too, so the
@@ -34,6 +35,7 @@ final class NcclConfig implements AutoCloseable {
         require(options.ctaPolicy().equals(Optional.of(CtaPolicy.ZERO)), "ctaPolicy ZERO", 22800);
         require(options.nvlsCtas().isPresent(), "nvlsCtas", 22700);
         require(options.collnet(), "collnet", 22700);
+        require(options.registration() == Registration.WINDOWS, "registration WINDOWS", 22700);
         boolean named = NcclLibraries.get().version() >= NAME_VERSION;
         address =
                 NcclNative.newConfig(

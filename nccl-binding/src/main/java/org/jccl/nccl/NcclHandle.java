@@ -1,6 +1,8 @@
 package org.jccl.nccl;
 
 import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
@@ -31,6 +33,11 @@ final class NcclHandle extends CommunicatorHandle {
      */
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
+    /**
+     * The id of a registration whose call failed, and that only the end of the communicator ends.
+     */
+    static final long UNKNOWN = -1;
+
     /** An operation is enqueued within these; forming a communicator takes longer. */
     private static final int SPINS = 1000;
 
@@ -43,6 +50,9 @@ final class NcclHandle extends CommunicatorHandle {
     private final Duration timeout;
     private final boolean blocking;
     private final NcclCalls calls;
+
+    /** Opened when the communicator no longer exists. */
+    private final CountDownLatch ended = new CountDownLatch(1);
 
     /** Whether a CUDA graph captured an operation. */
     private volatile boolean captured;
@@ -91,6 +101,48 @@ final class NcclHandle extends CommunicatorHandle {
             }
         }
         return entered;
+    }
+
+    int device() {
+        return device;
+    }
+
+    Duration timeout() {
+        return timeout;
+    }
+
+    /**
+     * Deregisters memory, or waits until the communicator ends and takes its registrations along.
+     *
+     * @return false if NCCL may still use the memory
+     */
+    boolean deregister(boolean window, long id) {
+        if (id == UNKNOWN) {
+            return hasEnded();
+        }
+        try (NcclCalls entered = enter()) {
+            entered.deregister(window, id);
+            return true;
+        } catch (GroupAbortedException e) {
+            return hasEnded();
+        } catch (JcclException e) {
+            CleanUp.failed("group " + group(), e);
+            return hasEnded();
+        }
+    }
+
+    private boolean hasEnded() {
+        try {
+            return ended.await(PATIENCE.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+
+    private void noteEnd() {
+        NcclRegistrations.forget(this);
+        ended.countDown();
     }
 
     /** The calls of the thread that is inside. */
@@ -222,7 +274,10 @@ final class NcclHandle extends CommunicatorHandle {
     private void abortCommunicator() {
         CleanUp.run(
                 "group " + group(),
-                () -> NcclErrors.check(NcclNative.commAbort(communicator), "ncclCommAbort"));
+                () -> {
+                    NcclErrors.check(NcclNative.commAbort(communicator), "ncclCommAbort");
+                    noteEnd();
+                });
     }
 
     @Override
@@ -259,6 +314,7 @@ final class NcclHandle extends CommunicatorHandle {
 
     private void finalizeAndDestroy() {
         CudaRuntime.enter(device);
+        NcclRegistrations.deregisterAll(this);
         int code = NcclNative.commFinalize(communicator);
         // Has no deadline, since an abort of what is being finalised may free it under a graph.
         while (code == NcclNative.IN_PROGRESS) {
@@ -271,5 +327,6 @@ final class NcclHandle extends CommunicatorHandle {
             throw failure;
         }
         NcclErrors.check(NcclNative.commDestroy(communicator), "ncclCommDestroy");
+        noteEnd();
     }
 }

@@ -4,6 +4,7 @@ import org.jccl.BackendUnavailableException;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.FailureContext;
+import org.jccl.JcclException;
 import org.jccl.NativeException;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
@@ -17,9 +18,11 @@ public final class NcclMemory {
     private NcclMemory() {}
 
     /**
-     * Allocates a tensor in such memory. It is used like any other tensor, and it is not registered
-     * with a communicator, so operations that are issued one by one copy it as they copy any other.
-     * NCCL may register it when a CUDA graph captures an operation (NCCL_GRAPH_REGISTER).
+     * Allocates a tensor in such memory, and registers it with the groups of the device whose
+     * options have {@link NcclOptions.Registration#AUTOMATIC}. {@link
+     * org.jccl.ProcessGroup#register} registers it with others. Without that, operations copy it as
+     * any other memory. NCCL may register it when a CUDA graph captures an operation
+     * (NCCL_GRAPH_REGISTER).
      *
      * @param device a CUDA device
      * @param dataType element type
@@ -51,12 +54,17 @@ public final class NcclMemory {
         if (address < 0) {
             throw NcclErrors.of((int) -address, "ncclMemAlloc", 0);
         }
-        return Tensor.adopt(address, count, dataType, device, () -> free(address, device));
-    }
-
-    private static void free(long address, Device device) {
-        CudaRuntime.enter(device.index());
-        NcclErrors.check(NcclNative.memFree(address), "ncclMemFree");
+        var block = NcclRegistrations.add(address, count * dataType.size(), device.index());
+        Tensor tensor =
+                Tensor.adopt(
+                        address, count, dataType, device, () -> NcclRegistrations.release(block));
+        try {
+            NcclRegistrations.registerWithAll(block);
+        } catch (JcclException e) {
+            tensor.close();
+            throw e;
+        }
+        return tensor;
     }
 
     private static UsageException usage(String message) {

@@ -195,6 +195,13 @@ final class NcclNative {
     @Name("jccl_nccl_comm_revoke")
     static native int commRevoke(long communicator);
 
+    @Name("jccl_nccl_register")
+    static native int register(
+            long communicator, long memory, long bytes, boolean window, long cell);
+
+    @Name("jccl_nccl_deregister")
+    static native int deregister(long communicator, boolean window, long handle);
+
     @Name("jccl_nccl_comm_async_error")
     static native int commAsyncError(long communicator);
 

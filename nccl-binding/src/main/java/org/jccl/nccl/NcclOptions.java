@@ -32,6 +32,7 @@ import org.jccl.UsageException;
  * @param nvlsCtas blocks of the device for collectives in NVLink switches, at least 1. Needs NCCL
  *     2.27
  * @param collnet whether collectives may run in the switches of the network. Needs NCCL 2.27
+ * @param registration which memory is registered with the communicator
  */
 public record NcclOptions(
         boolean highPriorityStream,
@@ -45,7 +46,8 @@ public record NcclOptions(
         Optional<String> communicatorName,
         Optional<CtaPolicy> ctaPolicy,
         OptionalInt nvlsCtas,
-        boolean collnet)
+        boolean collnet,
+        Registration registration)
         implements BackendOptions {
 
     private static final int LARGEST_CLUSTER = 8;
@@ -61,6 +63,23 @@ public record NcclOptions(
          * Needs NCCL 2.28.
          */
         ZERO
+    }
+
+    /** Which memory of {@link NcclMemory} is registered with the communicator. */
+    public enum Registration {
+        /** Tensors that the program gives to {@link org.jccl.ProcessGroup#register}. */
+        ON_REQUEST,
+        /**
+         * All memory of the device, without a request. {@link org.jccl.ProcessGroup#allocate} takes
+         * its memory from {@link NcclMemory}.
+         */
+        AUTOMATIC,
+        /**
+         * Tensors of {@link org.jccl.ProcessGroup#register} and {@link
+         * org.jccl.ProcessGroup#allocate}, as symmetric windows. All ranks must make these calls
+         * with tensors of the same size and in the same order. Needs NCCL 2.27.
+         */
+        WINDOWS
     }
 
     /**
@@ -79,6 +98,7 @@ public record NcclOptions(
      * @param ctaPolicy see the class
      * @param nvlsCtas see the class
      * @param collnet see the class
+     * @param registration see the class
      * @throws UsageException if an argument is null, a number is out of its range, a name is blank,
      *     or {@code minCtas} is given without {@code maxCtas}
      */
@@ -91,9 +111,10 @@ public record NcclOptions(
                         trafficClass,
                         communicatorName,
                         ctaPolicy,
-                        nvlsCtas)
+                        nvlsCtas,
+                        registration)
                 .anyMatch(Objects::isNull)) {
-            throw bad("an option that is left to NCCL must be empty", "null");
+            throw bad("an option must not be null; one that is left to NCCL is empty", "null");
         }
         checkName(networkName, "networkName");
         checkName(communicatorName, "communicatorName");
@@ -178,6 +199,7 @@ public record NcclOptions(
         private Optional<CtaPolicy> ctaPolicy = Optional.empty();
         private OptionalInt nvlsCtas = OptionalInt.empty();
         private boolean collnet;
+        private Registration registration = Registration.ON_REQUEST;
 
         private Builder() {}
 
@@ -314,10 +336,22 @@ public record NcclOptions(
         }
 
         /**
+         * Sets {@code registration}.
+         *
+         * @param value see {@link NcclOptions}
+         * @return this builder
+         */
+        public Builder registration(Registration value) {
+            registration = value;
+            return this;
+        }
+
+        /**
          * Checks the options and returns them.
          *
          * @return the options
-         * @throws UsageException if a number is out of its range, or a name is null or blank
+         * @throws UsageException if a number is out of its range, a name is null or blank, or the
+         *     registration is null
          */
         public NcclOptions build() {
             return new NcclOptions(
@@ -332,7 +366,8 @@ public record NcclOptions(
                     communicatorName,
                     ctaPolicy,
                     nvlsCtas,
-                    collnet);
+                    collnet,
+                    registration);
         }
     }
 }

@@ -7,6 +7,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import org.jccl.UsageException;
 import org.jccl.nccl.NcclOptions.CtaPolicy;
+import org.jccl.nccl.NcclOptions.Registration;
 import org.junit.jupiter.api.Test;
 
 final class NcclOptionsTest {
@@ -37,6 +38,7 @@ final class NcclOptionsTest {
                         .ctaPolicy(CtaPolicy.EFFICIENCY)
                         .nvlsCtas(6)
                         .collnet(true)
+                        .registration(Registration.AUTOMATIC)
                         .build();
         assertThat(all)
                 .isEqualTo(
@@ -52,7 +54,8 @@ final class NcclOptionsTest {
                                 Optional.of("experts"),
                                 Optional.of(CtaPolicy.EFFICIENCY),
                                 OptionalInt.of(6),
-                                true));
+                                true,
+                                Registration.AUTOMATIC));
     }
 
     private static void refused(NcclOptions.Builder builder, String reason) {

@@ -35,13 +35,14 @@ public final class GradientReducerBuilder {
     private boolean rebuildBuckets = true;
     DataType wireType;
     Runnable onRebuild;
-    BucketMemory bucketMemory = Tensor::allocate;
+    BucketMemory bucketMemory;
 
     GradientReducerBuilder(ProcessGroup group) {
         this.group = group;
         if (group == null) {
             throw usage("group is null");
         }
+        bucketMemory = group::allocate;
     }
 
     /**
@@ -236,7 +237,8 @@ public final class GradientReducerBuilder {
     /**
      * Sets the allocator of the buckets' memory, for the first layout and for the rebuilt one.
      *
-     * @param allocator by default {@link Tensor#allocate}; may differ between ranks
+     * @param allocator by default {@link ProcessGroup#allocate}; may differ between ranks, unless
+     *     the group registers windows
      * @return this builder
      * @throws UsageException if it is null
      */

@@ -76,9 +76,13 @@ public final class ShardedParameters implements AutoCloseable {
         zeros = new Zeros(device);
         int pieces = Math.min(options.wholeUnits, options.units.size());
         parameterMemory =
-                sharding.retainsParameters ? null : new WholeUnits(device, type, largest, pieces);
+                sharding.retainsParameters
+                        ? null
+                        : new WholeUnits(group, device, type, largest, pieces);
         gradientMemory =
-                sharding.retainsGradients ? null : new WholeUnits(device, type, largest, pieces);
+                sharding.retainsGradients
+                        ? null
+                        : new WholeUnits(group, device, type, largest, pieces);
         try {
             options.units.forEach(
                     (name, parameters) -> {
@@ -229,7 +233,7 @@ public final class ShardedParameters implements AutoCloseable {
     }
 
     Tensor allocate(long count) {
-        return Tensor.allocate(device, type, count);
+        return group.allocate(device, type, count);
     }
 
     void requireUsable() {

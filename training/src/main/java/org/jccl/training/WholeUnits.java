@@ -6,6 +6,7 @@ import java.util.Deque;
 import java.util.List;
 import org.jccl.DataType;
 import org.jccl.Device;
+import org.jccl.ProcessGroup;
 import org.jccl.Tensor;
 import org.jccl.Work;
 
@@ -25,9 +26,9 @@ final class WholeUnits implements AutoCloseable {
     private final List<Piece> all = new ArrayList<>();
     private final Deque<Piece> free = new ArrayDeque<>();
 
-    WholeUnits(Device device, DataType type, long largest, int pieces) {
+    WholeUnits(ProcessGroup group, Device device, DataType type, long largest, int pieces) {
         for (int i = 0; i < pieces; i++) {
-            all.add(new Piece(Tensor.allocate(device, type, largest)));
+            all.add(new Piece(group.allocate(device, type, largest)));
         }
         free.addAll(all);
     }

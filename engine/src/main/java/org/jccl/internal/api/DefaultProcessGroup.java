@@ -6,11 +6,14 @@ import java.util.Optional;
 import java.util.function.ObjIntConsumer;
 import org.jccl.BackendOptions;
 import org.jccl.Batch;
+import org.jccl.DataType;
 import org.jccl.Device;
+import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.SyncCollectives;
 import org.jccl.Tensor;
+import org.jccl.UsageException;
 import org.jccl.Work;
 import org.jccl.internal.checks.Lists;
 import org.jccl.internal.checks.Require;
@@ -18,6 +21,8 @@ import org.jccl.internal.engine.Engine;
 import org.jccl.internal.engine.Timeouts;
 import org.jccl.internal.group.Group;
 import org.jccl.internal.memory.Leaks;
+import org.jccl.internal.memory.Memory;
+import org.jccl.internal.tensor.NativeTensor;
 
 /** A process group over a {@link Group}: checks arguments, and issues operations on its engines. */
 public final class DefaultProcessGroup implements ProcessGroup {
@@ -239,6 +244,48 @@ public final class DefaultProcessGroup implements ProcessGroup {
     @Override
     public void monitoredBarrier(Duration timeout, boolean waitAllRanks) {
         group.monitoredBarrier(timeout, waitAllRanks);
+    }
+
+    @Override
+    public void register(Tensor tensor) {
+        Require.nonNull(tensor, "tensor");
+        Engine engine = arguments.engineOf(tensor);
+        Memory memory = ((NativeTensor) tensor).memory();
+        if (!memory.acquire()) {
+            throw new UsageException(group.context(), "register: " + tensor + " is closed");
+        }
+        try {
+            engine.inside(
+                    communicator -> {
+                        communicator.register(
+                                tensor.address(), tensor.count() * tensor.dataType().size());
+                        return null;
+                    });
+        } catch (JcclException e) {
+            throw e.at(group.context());
+        } finally {
+            memory.release();
+        }
+    }
+
+    @Override
+    public Tensor allocate(Device device, DataType dataType, long count) {
+        Require.nonNull(device, "device");
+        Require.nonNull(dataType, "dataType");
+        Engine engine = group.engineOf(device);
+        if (count > 0) {
+            try {
+                Optional<Tensor> own =
+                        engine.inside(
+                                communicator -> communicator.allocate(device, dataType, count));
+                if (own.isPresent()) {
+                    return own.get();
+                }
+            } catch (JcclException e) {
+                throw e.at(group.context());
+            }
+        }
+        return Tensor.allocate(device, dataType, count);
     }
 
     @Override

@@ -1,12 +1,14 @@
 package org.jccl.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -113,7 +115,8 @@ class PodsTest {
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(List.of("-XX:TieredStopAtLevel=1", "-cp"));
         command.addAll(List.of(System.getProperty("java.class.path"), Jccl.class.getName()));
-        command.addAll(List.of("run", "--timeout", "40"));
+        command.addAll(
+                List.of("run", "--timeout", "" + enough(Duration.ofSeconds(60)).toSeconds()));
         command.addAll(options);
         String say = "echo rank $RANK of $WORLD_SIZE, $LOCAL_RANK of $LOCAL_WORLD_SIZE here";
         command.addAll(List.of("--", "sh", "-c", say));

@@ -1,6 +1,7 @@
 package org.jccl.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.File;
@@ -11,6 +12,7 @@ import java.io.StringWriter;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -44,7 +46,12 @@ class RunCommandTest {
     }
 
     private static Result run(String... arguments) {
-        List<String> all = new ArrayList<>(List.of("run", "--timeout", "90"));
+        List<String> all =
+                new ArrayList<>(
+                        List.of(
+                                "run",
+                                "--timeout",
+                                "" + enough(Duration.ofSeconds(90)).toSeconds()));
         all.addAll(List.of(arguments));
         return jccl(all.toArray(String[]::new));
     }

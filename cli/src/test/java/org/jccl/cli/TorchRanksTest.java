@@ -1,8 +1,10 @@
 package org.jccl.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jccl.bootstrap.Rendezvous;
@@ -35,7 +37,12 @@ class TorchRanksTest {
     }
 
     private static Command run(String... arguments) {
-        List<String> all = new ArrayList<>(List.of("run", "--timeout", "150"));
+        List<String> all =
+                new ArrayList<>(
+                        List.of(
+                                "run",
+                                "--timeout",
+                                "" + enough(Duration.ofSeconds(150)).toSeconds()));
         all.addAll(List.of(arguments));
         return Command.jccl(all.toArray(String[]::new));
     }

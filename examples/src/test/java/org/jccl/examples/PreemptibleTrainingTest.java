@@ -1,10 +1,12 @@
 package org.jccl.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -24,7 +26,14 @@ class PreemptibleTrainingTest {
         String classPath = System.getProperty("java.class.path");
         List<String> command = new ArrayList<>(List.of(java, "-cp", classPath));
         command.addAll(List.of(Jccl.class.getName(), "run", "-n", "2"));
-        command.addAll(List.of("--shutdown-timeout", "30", "--timeout", "60", "--", java));
+        command.addAll(
+                List.of(
+                        "--shutdown-timeout",
+                        "30",
+                        "--timeout",
+                        "" + enough(Duration.ofSeconds(150)).toSeconds(),
+                        "--",
+                        java));
         command.addAll(List.of("-cp", classPath, PreemptibleTraining.class.getName()));
         command.addAll(List.of(folder.resolve("checkpoint").toString(), Integer.toString(STEPS)));
         return new ProcessBuilder(command).redirectErrorStream(true).start();

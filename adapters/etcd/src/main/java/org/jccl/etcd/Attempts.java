@@ -81,7 +81,8 @@ final class Attempts {
             if (PERMANENT.contains(code(why))) {
                 throw new StoreException(
                         "%s: %s failed: %s%s"
-                                .formatted(address, what, reason(why), remedy(code(why), reason(why))),
+                                .formatted(
+                                        address, what, reason(why), remedy(code(why), reason(why))),
                         why);
             }
             if (System.nanoTime() - begun > limit.toNanos()) {

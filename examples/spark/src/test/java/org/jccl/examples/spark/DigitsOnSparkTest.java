@@ -154,7 +154,7 @@ class DigitsOnSparkTest {
             Thread.sleep(20);
         }
         workers.get(1).children().forEach(ProcessHandle::destroyForcibly);
-        assertThat(driver.waitFor(80, TimeUnit.SECONDS)).isTrue();
+        assertThat(driver.waitFor(150, TimeUnit.SECONDS)).isTrue();
         assertThat(driver.exitValue()).as(read(output("driver"))).isZero();
 
         String expected = weightsOfJcclRun();

@@ -101,13 +101,23 @@ final class CommitLaunchersTest {
     void launchersAndMembersOfEtcdAreLostAtRandom(@TempDir Path folder) throws Exception {
         long kills = Long.parseLong(System.getenv("JCCL_TEST_COMMIT_KILLS"));
         Path end = folder.resolve("last-step");
-        String ranks = "%s,2,%s,50,%s".formatted(end, 2 * RANK_MILLIS, -1);
+        String ranks = "%s,2,%s,50,%s".formatted(end, 4 * RANK_MILLIS, -1);
         try (EtcdCluster etcd = EtcdCluster.start(3, folder)) {
             String store = etcd.url("jobs") + "?ttl=20";
             Map<Integer, Process> last = new ConcurrentHashMap<>();
             List<Thread> killers = new ArrayList<>();
             for (int node : List.of(0, 1)) {
-                killers.add(new Thread(() -> keepKilling(node, 2, ranks, store, last, end)));
+                killers.add(
+                        new Thread(
+                                () ->
+                                        keepKilling(
+                                                node,
+                                                2,
+                                                2 * LAUNCHER_MILLIS,
+                                                ranks,
+                                                store,
+                                                last,
+                                                end)));
             }
             killers.add(new Thread(() -> keepKilling(etcd, end)));
             killers.forEach(Thread::start);
@@ -186,7 +196,8 @@ final class CommitLaunchersTest {
         last.put(1, start(1, 4, ranks, port));
         List<Thread> killers = new ArrayList<>();
         for (int node : List.of(2, 3)) {
-            Thread killer = new Thread(() -> keepKilling(node, 4, ranks, port, last, end));
+            Thread killer =
+                    new Thread(() -> keepKilling(node, 4, LAUNCHER_MILLIS, ranks, port, last, end));
             killer.start();
             killers.add(killer);
         }
@@ -219,7 +230,13 @@ final class CommitLaunchersTest {
     }
 
     private void keepKilling(
-            int node, int nodes, String ranks, Object store, Map<Integer, Process> last, Path end) {
+            int node,
+            int nodes,
+            double life,
+            String ranks,
+            Object store,
+            Map<Integer, Process> last,
+            Path end) {
         try {
             while (true) {
                 Process launcher = start(node, nodes, ranks, store);
@@ -227,7 +244,7 @@ final class CommitLaunchersTest {
                 // Some are killed while they start.
                 boolean soon = ThreadLocalRandom.current().nextInt(4) == 0;
                 double time = -Math.log(ThreadLocalRandom.current().nextDouble());
-                double millis = (soon ? 1_500 : LAUNCHER_MILLIS) * time;
+                double millis = (soon ? 1_500 : life) * time;
                 // A launcher that comes after the end of the job finds no store.
                 if (launcher.waitFor((long) millis, TimeUnit.MILLISECONDS) || Files.exists(end)) {
                     return;

@@ -15,7 +15,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 import org.jccl.testing.FreePort;
 
@@ -30,6 +35,9 @@ public final class EtcdCluster implements AutoCloseable {
         private final int peer;
         private Process process;
 
+        /** How many folders the members of this number had before. */
+        private int data;
+
         Member(int number) throws IOException {
             this.number = number;
             this.client = FreePort.next();
@@ -40,7 +48,6 @@ public final class EtcdCluster implements AutoCloseable {
     private final Path folder;
     private final List<Member> members = new ArrayList<>();
     private final List<String> options;
-    private int data;
 
     private EtcdCluster(Path folder, List<String> options) {
         this.folder = folder;
@@ -96,7 +103,7 @@ public final class EtcdCluster implements AutoCloseable {
                                 "--name",
                                 name(member),
                                 "--data-dir",
-                                folder.resolve(name(member) + "." + data).toString(),
+                                folder.resolve(name(member) + "." + member.data).toString(),
                                 "--listen-client-urls",
                                 scheme + "://127.0.0.1:" + member.client,
                                 "--advertise-client-urls",
@@ -207,28 +214,49 @@ public final class EtcdCluster implements AutoCloseable {
     /** Removes a killed member from the cluster, and adds an empty one in its place. */
     public void replace(int number) throws Exception {
         Member member = members.get(number);
-        String peer = "http://127.0.0.1:" + member.peer;
-        try (Client client =
-                Client.builder()
-                        .endpoints(
-                                members.stream()
-                                        .filter(each -> each != member)
-                                        .map(each -> URI.create("http://127.0.0.1:" + each.client))
-                                        .toArray(URI[]::new))
-                        .build()) {
+        URI peer = URI.create("http://127.0.0.1:" + member.peer);
+        URI[] others =
+                members.stream()
+                        .filter(each -> each != member)
+                        .map(each -> URI.create("http://127.0.0.1:" + each.client))
+                        .toArray(URI[]::new);
+        try (Client client = Client.builder().endpoints(others).build()) {
             Cluster cluster = client.getClusterClient();
-            long id =
-                    cluster.listMember().get(30, TimeUnit.SECONDS).getMembers().stream()
-                            .filter(each -> each.getPeerURIs().contains(URI.create(peer)))
-                            .findFirst()
-                            .orElseThrow()
-                            .getId();
-            cluster.removeMember(id).get(30, TimeUnit.SECONDS);
-            cluster.addMember(List.of(URI.create(peer))).get(30, TimeUnit.SECONDS);
+            Optional<Long> id = id(cluster, peer, true);
+            again(() -> cluster.removeMember(id.orElseThrow()), () -> id(cluster, peer, true));
+            again(() -> cluster.addMember(List.of(peer)), () -> id(cluster, peer, false));
         }
-        data++;
+        member.data++;
         start(number, "existing");
         awaitPort(number);
+    }
+
+    /** The id of the member there; empty if there is none, or if it is there as it should. */
+    private static Optional<Long> id(Cluster cluster, URI peer, boolean shouldGo) throws Exception {
+        Optional<Long> found =
+                cluster.listMember().get(30, TimeUnit.SECONDS).getMembers().stream()
+                        .filter(each -> each.getPeerURIs().contains(peer))
+                        .map(each -> each.getId())
+                        .findFirst();
+        return shouldGo ? found : found.isPresent() ? Optional.empty() : Optional.of(0L);
+    }
+
+    /** etcd changes its members only when the others have known each other for a while. */
+    private static void again(Callable<? extends Future<?>> change, Callable<Optional<Long>> isLeft)
+            throws Exception {
+        for (int tries = 0; true; tries++) {
+            try {
+                if (isLeft.call().isEmpty()) {
+                    return;
+                }
+                change.call().get(10, TimeUnit.SECONDS);
+            } catch (ExecutionException | TimeoutException e) {
+                if (tries == 30) {
+                    throw e;
+                }
+                TimeUnit.SECONDS.sleep(1);
+            }
+        }
     }
 
     /** Returns the number of keys that begin so. */

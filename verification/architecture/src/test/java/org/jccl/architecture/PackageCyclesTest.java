@@ -37,6 +37,7 @@ class PackageCyclesTest {
                         "org.jccl",
                         "org.jccl.cli.bench",
                         "org.jccl.djl",
+                        "org.jccl.etcd",
                         "org.jccl.gloo",
                         "org.jccl.hccl",
                         "org.jccl.micrometer",

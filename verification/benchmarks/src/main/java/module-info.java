@@ -14,4 +14,6 @@ module org.jccl.benchmarks {
     requires org.jccl.gloo;
     requires org.jccl.mpi;
     requires org.jccl.nccl;
+
+    uses org.jccl.spi.StoreProvider;
 }

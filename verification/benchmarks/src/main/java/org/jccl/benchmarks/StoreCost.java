@@ -6,9 +6,10 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.ServiceLoader;
 import java.util.concurrent.CompletableFuture;
 import org.jccl.Store;
-import org.jccl.etcd.EtcdStore;
+import org.jccl.spi.StoreProvider;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
 
@@ -33,7 +34,7 @@ public final class StoreCost {
         InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
         try (TcpStoreServer server = TcpStoreServer.bind(any);
                 Store tcp = TcpStore.connect("127.0.0.1", server.port(), TIMEOUT);
-                Store etcd = EtcdStore.connect(args[0], TIMEOUT)) {
+                Store etcd = connect(args[0])) {
             List<Store> stores = List.of(tcp, etcd);
             byte[] value = new byte[16];
             stores.forEach(store -> store.set("there", value));
@@ -47,6 +48,13 @@ public final class StoreCost {
                     (store, i) -> store.compareSet("c" + i, new byte[0], value));
             measure("wait, set by another", stores, count, StoreCost::awaitOther);
         }
+    }
+
+    private static Store connect(String url) {
+        return ServiceLoader.load(StoreProvider.class)
+                .findFirst()
+                .orElseThrow(() -> new IllegalStateException("jccl-etcd is missing"))
+                .connect(url, TIMEOUT);
     }
 
     /** Another client sets a key for which this one waits. */

@@ -107,6 +107,18 @@ presets_steps() { # COMMAND_OF_A_RANK...
     step presets-gpt 60 "${run[@]}" "${program[@]}" org.jccl.examples.pytorch.GptTraining compare 100 "$SMOKE_PRESETS/text" --device "$where"
 }
 
+# The presets find the runtime by the dynamic linker and by a property, and do not know of pip. Copies stand for kernels, since
+# a host may have no cuBLAS.
+cuda_presets() { # COMMAND_OF_A_RANK...
+    local folders=${JCCL_NCCL_CUDART:+$(dirname "$JCCL_NCCL_CUDART")}
+    folders=${folders:-$(pip_folders)}
+    # shellcheck disable=SC2016
+    step cuda-presets 60 env "LD_LIBRARY_PATH=$folders${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "${java[@]}" \
+        org.jccl.cli.Jccl run --nproc-per-node "$ranks" -- "$@" \
+        bash -c 'LOCAL_RANK=${JCCL_EXAMPLE_DEVICE:-$LOCAL_RANK} exec "$@"' rank "${java[@]}" \
+        ${folders:+"-Dorg.bytedeco.javacpp.platform.linkpath=$folders"} org.jccl.examples.cuda.CudaPresets
+}
+
 more_steps() {
     local mine=own rank=()
     if [[ $shared == yes ]]; then
@@ -124,6 +136,7 @@ more_steps() {
         step overlap 90 env JCCL_TRACE_DIR="$report/recordings" "${several[@]}" \
             org.jccl.examples.Overlap --trace "$report/overlap.json"
         step trace 30 "${java[@]}" org.jccl.cli.Jccl trace "$report/recordings" -o "$report/trace.json"
+        [[ ! -e $(echo "$here"/lib/jccl-examples-cuda-presets-*.jar) ]] || cuda_presets ${rank[@]+"${rank[@]}"}
         [[ -z ${SMOKE_PRESETS-} ]] || presets_steps ${rank[@]+"${rank[@]}"}
     fi
     if [[ -n $python ]]; then

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -46,6 +47,16 @@ final class BenchOnDevicesTest {
                                 "JCCL_SCCL_LIBRARY", sccl.resolve("libsccl.so"))));
     }
 
+    /** As {@code ProcessGroup.builder()} does. */
+    @Test
+    void theBestBackendIsMeasuredIfNoneIsNamed(@TempDir Path folder)
+            throws IOException, InterruptedException {
+        Object[] nccl = backends().findFirst().orElseThrow().get();
+        @SuppressWarnings("unchecked")
+        Map<String, Path> variables = (Map<String, Path>) nccl[3];
+        measures("nccl", (String) nccl[1], (Path) nccl[2], variables, folder, List.of());
+    }
+
     @ParameterizedTest(name = "{0}")
     @MethodSource("backends")
     void measuresAndChecksDevicesMemory(
@@ -54,6 +65,17 @@ final class BenchOnDevicesTest {
             Path library,
             Map<String, Path> variables,
             @TempDir Path folder)
+            throws IOException, InterruptedException {
+        measures(backend, lastDevice, library, variables, folder, List.of("--backend=" + backend));
+    }
+
+    private static void measures(
+            String backend,
+            String lastDevice,
+            Path library,
+            Map<String, Path> variables,
+            Path folder,
+            List<String> choice)
             throws IOException, InterruptedException {
         assumeThat(library).as("the mock of " + backend + ", which its tests build").exists();
         Path csv = folder.resolve("all.csv");
@@ -66,13 +88,13 @@ final class BenchOnDevicesTest {
                         Jccl.class.getName(),
                         "bench",
                         "all_reduce",
-                        "--backend=" + backend,
                         "-g2",
                         "-b4",
                         "-e64K",
                         "-f128",
                         "--iters=40",
                         "--csv=" + csv);
+        builder.command().addAll(choice);
         variables.forEach((name, value) -> builder.environment().put(name, value.toString()));
         builder.environment().put("MOCK_DEVICES", "2");
         Path output = folder.resolve("output");

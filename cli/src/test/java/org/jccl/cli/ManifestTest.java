@@ -22,6 +22,7 @@ class ManifestTest {
         assertThat(names())
                 .containsExactly(
                         "ascendjob.yaml",
+                        "gpujob.yaml",
                         "job.yaml",
                         "mpijob.yaml",
                         "pytorchjob-elastic.yaml",

@@ -15,6 +15,7 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jccl.DataType;
 import org.jccl.ProcessGroup;
+import org.jccl.ProcessGroupBuilder;
 import org.jccl.ReduceOp;
 import org.jccl.UsageException;
 import org.jccl.bootstrap.ClusterEnvironment;
@@ -63,10 +64,9 @@ public final class BenchCommand implements Callable<Integer> {
 
     @Option(
             names = "--backend",
-            defaultValue = "gloo",
             completionCandidates = Backends.class,
-            description = "Backend to measure. Default: ${DEFAULT-VALUE}.")
-    private String backend;
+            description = "Backend to measure. Default: the best one that can be used here.")
+    private Optional<String> backend = Optional.empty();
 
     @Option(
             names = {"-g", "--ranks"},
@@ -169,7 +169,9 @@ public final class BenchCommand implements Callable<Integer> {
     }
 
     private int measure(BenchOptions options) throws IOException {
-        try (ProcessGroup group = ProcessGroup.init(options.backend())) {
+        ProcessGroupBuilder world = ProcessGroup.builder();
+        options.backend().ifPresent(world::backend);
+        try (ProcessGroup group = world.build()) {
             if (ranks.isPresent() && ranks.get() != group.size()) {
                 throw refused("-g is " + ranks.get() + ", but the job has " + group.size());
             }
@@ -254,7 +256,7 @@ public final class BenchCommand implements Callable<Integer> {
         }
         return new BenchOptions(
                 collectives,
-                backend.toLowerCase(Locale.ROOT),
+                backend.map(name -> name.toLowerCase(Locale.ROOT)),
                 dataType,
                 op,
                 minBytes,

@@ -14,7 +14,7 @@ import org.jccl.UsageException;
  * The operations to measure, and where to write the results.
  *
  * @param collectives operations, in this order
- * @param backend name of the backend
+ * @param backend name of the backend, or empty for the best one
  * @param type element type
  * @param op reduction, for the operations that reduce
  * @param minBytes first size
@@ -30,7 +30,7 @@ import org.jccl.UsageException;
  */
 record BenchOptions(
         List<Collective> collectives,
-        String backend,
+        Optional<String> backend,
         DataType type,
         ReduceOp op,
         long minBytes,

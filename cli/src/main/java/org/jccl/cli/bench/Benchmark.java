@@ -132,12 +132,12 @@ final class Benchmark {
     }
 
     private Setting setting(List<String> devices) {
-        Availability library = Bindings.availability(options.backend());
-        if (library instanceof Availability.Available found) {
-            return new Setting(Host.current(), options.backend(), found, devices, options);
+        String backend = group.backend(device.type()).orElseThrow();
+        if (Bindings.availability(backend) instanceof Availability.Available found) {
+            String measured = options.backend().orElse(backend);
+            return new Setting(Host.current(), measured, found, devices, options);
         }
-        throw new IllegalStateException(
-                "a group of " + options.backend() + " was made without its library");
+        throw new IllegalStateException("a group of " + backend + " was made without its library");
     }
 
     /** Collects a line from each rank. */

@@ -58,7 +58,7 @@ final class ReportsTest {
                 List.of("Rank  0 on here"),
                 new BenchOptions(
                         List.of(Collective.ALL_REDUCE),
-                        "gloo",
+                        Optional.of("gloo"),
                         DataType.FLOAT32,
                         ReduceOp.SUM,
                         4,

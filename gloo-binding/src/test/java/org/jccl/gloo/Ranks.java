@@ -1,5 +1,7 @@
 package org.jccl.gloo;
 
+import static org.jccl.testing.Patience.enough;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,7 +21,7 @@ import org.jccl.store.HashStore;
 /** Runs the ranks of a group as threads of this JVM. */
 final class Ranks {
 
-    static final Duration TIMEOUT = Duration.ofSeconds(60);
+    static final Duration TIMEOUT = enough(Duration.ofSeconds(60));
 
     private static final String HOST = "127.0.0.1";
 

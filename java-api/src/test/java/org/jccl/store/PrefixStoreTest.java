@@ -2,6 +2,7 @@ package org.jccl.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
 
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -53,7 +54,8 @@ final class PrefixStoreTest extends QueueContract {
         assertThat(outer.isEncrypted()).isTrue();
         try (TcpStoreServer server = TcpStoreServer.bind(new InetSocketAddress("127.0.0.1", 0));
                 TcpStore store =
-                        TcpStore.connect("127.0.0.1", server.port(), Duration.ofSeconds(60))) {
+                        TcpStore.connect(
+                                "127.0.0.1", server.port(), enough(Duration.ofSeconds(60)))) {
             PrefixStore view = new PrefixStore("a", new PrefixStore("b", store));
             assertThat(view.serverHost()).contains("127.0.0.1");
             assertThat(view.isEncrypted()).isFalse();

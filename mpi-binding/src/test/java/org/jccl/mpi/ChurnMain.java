@@ -1,5 +1,7 @@
 package org.jccl.mpi;
 
+import static org.jccl.testing.Patience.enough;
+
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.time.Duration;
@@ -38,7 +40,10 @@ final class ChurnMain {
         int rounds = Integer.parseInt(arguments[0]);
         int spoilt = Integer.parseInt(arguments[1]);
         try (ProcessGroup world =
-                ProcessGroup.builder().backend("mpi").timeout(Duration.ofSeconds(60)).build()) {
+                ProcessGroup.builder()
+                        .backend("mpi")
+                        .timeout(enough(Duration.ofSeconds(60)))
+                        .build()) {
             ChurnMain churn = new ChurnMain(world);
             for (int round = 0; round < rounds; round++) {
                 churn.run(round, churn.common.nextInt(100) < spoilt);

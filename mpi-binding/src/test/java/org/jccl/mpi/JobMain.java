@@ -1,5 +1,8 @@
 package org.jccl.mpi;
 
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
+
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
@@ -86,7 +89,7 @@ final class JobMain {
     /** A call of rank 0 never returns. */
     private static void getStuck(String method) throws InterruptedException {
         boolean sends = method.equals("send");
-        ProcessGroup group = join(MpiOptions.defaults(), Duration.ofSeconds(3));
+        ProcessGroup group = join(MpiOptions.defaults(), expires(Duration.ofSeconds(3)));
         if (group.rank() == 0) {
             Tensor stuck = floats(STUCK);
             StuckCalls.run(
@@ -106,7 +109,7 @@ final class JobMain {
 
     /** A call of the library never returns on either rank, and its caller does at its deadline. */
     private static void leaveACallThatBlocks() {
-        ProcessGroup group = join(MpiOptions.defaults(), Duration.ofSeconds(3));
+        ProcessGroup group = join(MpiOptions.defaults(), expires(Duration.ofSeconds(3)));
         Tensor stuck = floats(STUCK_LONG);
         String rank = "rank " + group.rank() + ", ";
         print(rank + "call: " + end(() -> group.sync().allReduce(stuck, ReduceOp.SUM)));
@@ -116,7 +119,7 @@ final class JobMain {
         print(rank + "abort: " + end(group::abort));
         print(rank + "close: " + end(group::close));
         // Both have printed before one of them ends the job.
-        LockSupport.parkNanos(Duration.ofSeconds(5).toNanos());
+        LockSupport.parkNanos(expires(Duration.ofSeconds(5)).toNanos());
     }
 
     private static String end(Runnable call) {
@@ -142,7 +145,7 @@ final class JobMain {
     }
 
     private static ProcessGroup join(MpiOptions options) {
-        return builder(options, Duration.ofSeconds(60)).build();
+        return builder(options, enough(Duration.ofSeconds(60))).build();
     }
 
     /** Ranks of a busy machine start far apart, so they meet before the short timeout counts. */
@@ -248,7 +251,8 @@ final class JobMain {
     /** The other rank makes no call. */
     private static void waitInASharedWorld() {
         ProcessGroup group =
-                builder(MpiOptions.defaults().withSharedWorld(), Duration.ofSeconds(5)).build();
+                builder(MpiOptions.defaults().withSharedWorld(), expires(Duration.ofSeconds(5)))
+                        .build();
         Tensor tensor = ints(1, 1);
         if (group.rank() == 0) {
             print("call: " + end(() -> group.sync().allReduce(tensor, ReduceOp.SUM)));
@@ -312,7 +316,7 @@ final class JobMain {
                             HostCommunicator.Mode.NONBLOCKING);
             int[] found = new int[OVERLAPPED];
             for (int i = 0; i < 600 && !allAre(found, world.size()); i++) {
-                LockSupport.parkNanos(Duration.ofMillis(100).toNanos());
+                LockSupport.parkNanos(expires(Duration.ofMillis(100)).toNanos());
                 tensor.copyTo(found);
             }
             print("rank " + world.rank() + ": moved " + allAre(found, world.size()));
@@ -326,8 +330,8 @@ final class JobMain {
                 world.rank(),
                 world.size(),
                 Optional.empty(),
-                Duration.ofSeconds(20),
-                Duration.ofSeconds(20),
+                enough(Duration.ofSeconds(20)),
+                enough(Duration.ofSeconds(20)),
                 Device.CPU,
                 Interop.NONE,
                 Optional.empty(),
@@ -341,7 +345,7 @@ final class JobMain {
     private static void waitForLong() {
         try (ProcessGroup group = join(MpiOptions.defaults())) {
             if (group.rank() == 1) {
-                LockSupport.parkNanos(Duration.ofSeconds(4).toNanos());
+                LockSupport.parkNanos(expires(Duration.ofSeconds(4)).toNanos());
                 group.sync().send(ints(1, 5), 0);
             } else {
                 Duration before = processorTime();
@@ -526,7 +530,7 @@ final class JobMain {
      * must stay as it is.
      */
     private static void disagreeAboutCounts(int few) {
-        try (ProcessGroup world = join(MpiOptions.defaults(), Duration.ofSeconds(10))) {
+        try (ProcessGroup world = join(MpiOptions.defaults(), enough(Duration.ofSeconds(10)))) {
             int count = world.rank() == 0 ? few : MANY;
             Tensor in = ints(2 * MANY, 1);
             int mine = 1 + world.rank();
@@ -558,7 +562,7 @@ final class JobMain {
                     print("OVERWRITTEN on rank " + world.rank());
                 }
                 churnTheHeap();
-                world.monitoredBarrier(Duration.ofSeconds(60), true);
+                world.monitoredBarrier(enough(Duration.ofSeconds(60)), true);
             }
             print("rank " + world.rank() + " is alive");
             endTogether(world);
@@ -634,7 +638,7 @@ final class JobMain {
     }
 
     private static void disagree(MpiOptions options, Consumer<ProcessGroup> body) {
-        try (ProcessGroup world = join(options, Duration.ofSeconds(60))) {
+        try (ProcessGroup world = join(options, enough(Duration.ofSeconds(60)))) {
             try (ProcessGroup group = world.newGroup(List.of(0, 1)).orElseThrow()) {
                 body.accept(group);
                 print("rank " + world.rank() + ": returned");
@@ -649,8 +653,8 @@ final class JobMain {
      * A process with abandoned operations ends the job, and what others have printed may be lost.
      */
     private static void endTogether(ProcessGroup world) {
-        world.monitoredBarrier(Duration.ofSeconds(60), true);
-        LockSupport.parkNanos(Duration.ofSeconds(1).toNanos());
+        world.monitoredBarrier(enough(Duration.ofSeconds(60)), true);
+        LockSupport.parkNanos(expires(Duration.ofSeconds(1)).toNanos());
     }
 
     private static void makeGroupsInTurn(int times) {
@@ -666,7 +670,8 @@ final class JobMain {
 
     /** Rank 1 makes the group when rank 0 has given up, and without a store nothing said so. */
     private static void makeAGroupLate() {
-        ProcessGroup world = join(MpiOptions.defaults().withSharedWorld(), Duration.ofSeconds(8));
+        ProcessGroup world =
+                join(MpiOptions.defaults().withSharedWorld(), expires(Duration.ofSeconds(8)));
         if (world.rank() == 0) {
             try {
                 world.newGroup(List.of(0, 1));
@@ -677,7 +682,7 @@ final class JobMain {
             world.sync().recv(ints(1, 0), 1, 0);
         } else {
             // Rank 0 sends after its 8 s, and either rank may be some seconds behind the other.
-            LockSupport.parkNanos(Duration.ofSeconds(4).toNanos());
+            LockSupport.parkNanos(expires(Duration.ofSeconds(4)).toNanos());
             world.sync().recv(ints(1, 0), 0, 0);
             world.newGroup(List.of(0, 1));
             print("rank 1 is through");
@@ -724,7 +729,7 @@ final class JobMain {
         ProcessGroup group = ProcessGroup.init("mpi");
         if (group.rank() == 1) {
             print("rank 1 dies");
-            LockSupport.parkNanos(Duration.ofSeconds(1).toNanos());
+            LockSupport.parkNanos(expires(Duration.ofSeconds(1)).toNanos());
             Runtime.getRuntime().halt(9);
         }
         group.allReduce(ints(1, 1), ReduceOp.SUM).await();
@@ -798,7 +803,7 @@ final class JobMain {
 
     /** Two ranks in one process. */
     private static void joinTwice() {
-        try (Store store = HashStore.create(Duration.ofSeconds(10))) {
+        try (Store store = HashStore.create(enough(Duration.ofSeconds(10)))) {
             CompletableFuture<Void> other =
                     CompletableFuture.runAsync(
                             () -> joinAs(store, 1), task -> new Thread(task).start());
@@ -814,7 +819,7 @@ final class JobMain {
                         .store(store)
                         .rank(rank)
                         .worldSize(2)
-                        .timeout(Duration.ofSeconds(10))
+                        .timeout(enough(Duration.ofSeconds(10)))
                         .build()) {
             print("joined as " + group.rank());
         } catch (JcclException e) {

@@ -2,6 +2,8 @@ package org.jccl.mpi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -22,7 +24,7 @@ import org.junit.jupiter.api.Test;
 /** What ranks tell each other before MPI is asked. */
 final class MembersTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(30));
 
     private final Store store = HashStore.create(TIMEOUT);
 
@@ -76,7 +78,7 @@ final class MembersTest {
 
     @Test
     void whoDoesNotComeIsNamed() {
-        assertThatThrownBy(() -> worldRanks(Duration.ofMillis(1)))
+        assertThatThrownBy(() -> worldRanks(expires(Duration.ofMillis(1))))
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining("group 'g', rank 0")
                 .hasMessageContaining("ranks [1] of 2 have not come");

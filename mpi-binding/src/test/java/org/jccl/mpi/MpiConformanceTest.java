@@ -1,6 +1,7 @@
 package org.jccl.mpi;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -29,7 +30,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class MpiConformanceTest {
 
     static final int RANKS = 4;
-    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    private static final Duration TIMEOUT = enough(Duration.ofSeconds(30));
 
     /**
      * Without {@code script/test --all}, MPICH leaves out what {@link StandardAbiTest} runs on it,

@@ -1,5 +1,7 @@
 package org.jccl.mpi;
 
+import static org.jccl.testing.Patience.expires;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -38,7 +40,7 @@ final class ScratchSlurm implements AutoCloseable {
             if (run("sinfo", "--noheader", "--format=%T").output().strip().equals("idle")) {
                 return;
             }
-            LockSupport.parkNanos(Duration.ofMillis(100).toNanos());
+            LockSupport.parkNanos(expires(Duration.ofMillis(100)).toNanos());
         }
         close();
         throw new IllegalStateException(

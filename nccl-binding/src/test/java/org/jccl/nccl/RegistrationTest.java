@@ -2,6 +2,8 @@ package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -139,7 +141,7 @@ final class RegistrationTest {
     void aWindowThatOneRankDoesNotRegisterTimesOut() {
         World.run(
                 2,
-                Duration.ofSeconds(2),
+                expires(Duration.ofSeconds(2)),
                 options(Registration.WINDOWS),
                 (group, device) -> {
                     if (group.rank() == 0) {
@@ -168,7 +170,7 @@ final class RegistrationTest {
                 long ofCycle = seed + i;
                 World.run(
                         2,
-                        Duration.ofSeconds(60),
+                        enough(Duration.ofSeconds(60)),
                         options.build(),
                         (group, device) -> cycle(group, device, new Random(ofCycle)));
             }

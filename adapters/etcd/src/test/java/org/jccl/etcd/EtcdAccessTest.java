@@ -2,6 +2,8 @@ package org.jccl.etcd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import io.etcd.jetcd.Auth;
 import io.etcd.jetcd.ByteSequence;
@@ -23,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("all")
 final class EtcdAccessTest {
 
-    private static final Duration LONG = Duration.ofSeconds(60);
+    private static final Duration LONG = enough(Duration.ofSeconds(60));
 
     @TempDir private Path folder;
 
@@ -47,7 +49,10 @@ final class EtcdAccessTest {
                 assertThat(store.toString()).doesNotContain("secret");
             }
             for (String wrong : new String[] {"", "?user=root:guess"}) {
-                assertThatThrownBy(() -> EtcdStore.connect(url + wrong, Duration.ofSeconds(1)))
+                assertThatThrownBy(
+                                () ->
+                                        EtcdStore.connect(
+                                                url + wrong, expires(Duration.ofSeconds(1))))
                         .as(wrong)
                         .isInstanceOf(StoreException.class)
                         .hasMessageContaining(url)
@@ -88,7 +93,7 @@ final class EtcdAccessTest {
                 assertThat(store.add("n", 1)).isEqualTo(1);
             }
             for (String wrong : new String[] {etcd.url("p"), url}) {
-                assertThatThrownBy(() -> EtcdStore.connect(wrong, Duration.ofSeconds(1)))
+                assertThatThrownBy(() -> EtcdStore.connect(wrong, expires(Duration.ofSeconds(1))))
                         .as(wrong)
                         .isInstanceOf(StoreException.class)
                         .hasMessageContaining(etcd.url("p"));

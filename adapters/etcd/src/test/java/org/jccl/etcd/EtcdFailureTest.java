@@ -2,6 +2,8 @@ package org.jccl.etcd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -27,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("all")
 final class EtcdFailureTest {
 
-    private static final Duration LONG = Duration.ofSeconds(60);
+    private static final Duration LONG = enough(Duration.ofSeconds(60));
 
     @TempDir private Path folder;
 
@@ -101,7 +103,8 @@ final class EtcdFailureTest {
                 CompletableFuture.supplyAsync(
                         () -> {
                             try (Store store =
-                                    EtcdStore.connect(etcd.url("job"), Duration.ofSeconds(200))) {
+                                    EtcdStore.connect(
+                                            etcd.url("job"), enough(Duration.ofSeconds(200)))) {
                                 return store.get("at the end");
                             }
                         },
@@ -144,7 +147,7 @@ final class EtcdFailureTest {
 
     @Test
     void withoutAMajorityCallsEndAndSayWhy() throws Exception {
-        try (Store store = EtcdStore.connect(etcd.url("job"), Duration.ofSeconds(1))) {
+        try (Store store = EtcdStore.connect(etcd.url("job"), expires(Duration.ofSeconds(1)))) {
             store.set("k", bytes(1));
             etcd.kill(0);
             etcd.kill(1);

@@ -2,6 +2,7 @@ package org.jccl.internal.rendezvous;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import org.jccl.BootstrapException;
@@ -48,7 +49,10 @@ final class StoreUrlTest {
     @Test
     void aMissingArtifactIsNamed() {
         assertThat(StoreUrl.isProvided("etcd")).isFalse();
-        assertThatThrownBy(() -> StoreUrl.parse("etcd://h:1/p").connect(Duration.ofSeconds(1)))
+        assertThatThrownBy(
+                        () ->
+                                StoreUrl.parse("etcd://h:1/p")
+                                        .connect(expires(Duration.ofSeconds(1))))
                 .isInstanceOf(BootstrapException.class)
                 .hasMessageContaining("org.jccl:jccl-etcd");
     }

@@ -128,8 +128,13 @@ public abstract class AbstractStore implements Store {
 
     @Override
     public final List<byte[]> multiGet(List<String> keys) {
-        await(keys);
-        return read(keys).stream().map(value -> value == null ? NOTHING : value).toList();
+        // Most keys are there, which takes one request and not two.
+        List<byte[]> values = read(StoreArguments.keys(keys));
+        if (values.contains(null)) {
+            await(keys);
+            values = read(keys);
+        }
+        return values.stream().map(value -> value == null ? NOTHING : value).toList();
     }
 
     @Override

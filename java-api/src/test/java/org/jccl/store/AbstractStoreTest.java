@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -65,10 +66,13 @@ final class AbstractStoreTest extends StoreContract {
         @Override
         protected List<byte[]> read(List<String> keys) {
             synchronized (service) {
-                return keys.stream()
-                        .map(service::get)
-                        .map(value -> value == null ? null : value.clone())
-                        .toList();
+                requireOpen();
+                List<byte[]> values = new ArrayList<>();
+                for (String key : keys) {
+                    byte[] value = service.get(key);
+                    values.add(value == null ? null : value.clone());
+                }
+                return values;
             }
         }
 

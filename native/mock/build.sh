@@ -133,6 +133,13 @@ build_hccl() {
     cann 8.1 81 "$(names "${acl_after_8_3[@]}")" ""
     cann 8.0 80 "$(names "${acl_after_8_0[@]}")" "$(names "${hccl_after_8_0[@]}")"
     link_program "$out/abi-hccl" front/hccl/abi.cc
+    # What a simulator of the newest release has, see docs/hardware/hccl-vm.md: no texts, no references, no operators.
+    local simulated=$out/cann-simulator
+    link_library "$simulated/libascendcl.so" libascendcl.so \
+        '{ global: acl*; mockAcl*; local: aclFinalizeReference; aclGetRecentErrMsg; *; };' "$out/objects/cann-92.o" \
+        $(objects "${engine_runtime[@]}" "${acl[@]}") "${beside[@]}" "$out/libascend_trace.so"
+    link_library "$simulated/libhccl.so" libhccl.so '{ global: Hccl*; mockHccl*; local: *; };' "$out/objects/cann-92.o" \
+        $(objects "${engine_comm[@]}" "${hccl[@]}") "${beside[@]}" "$simulated/libascendcl.so"
 }
 
 cann() { # VERSION NUMBER HIDDEN_OF_ACL HIDDEN_OF_HCCL

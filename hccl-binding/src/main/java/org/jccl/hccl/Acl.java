@@ -4,8 +4,8 @@ package org.jccl.hccl;
  * The functions of the ACL runtime, bound by {@link HcclLibraries}. Handles, addresses and {@code
  * size_t} are {@code long}; enums and 32-bit numbers are {@code int}. Each function returns an
  * error code, except {@link #aclGetRecentErrMsg} and {@link #aclrtGetSocName}. A function that the
- * loaded library lacks returns {@link #NOT_SUPPORTED}. Functions without a version here exist in
- * 8.1.
+ * loaded library lacks returns {@link #NOT_SUPPORTED}, or the address 0. Functions without a
+ * version here exist in 8.1.
  */
 final class Acl {
 
@@ -95,7 +95,7 @@ final class Acl {
     /** Answers the address of a text, or 0. */
     static native long aclrtGetSocName();
 
-    /** Answers the address of this thread's text and forgets it, or 0. */
+    /** Answers the address of this thread's text and forgets it, or 0. A simulator may lack it. */
     static native long aclGetRecentErrMsg();
 
     static native int aclsysGetCANNVersion(int component, long version);

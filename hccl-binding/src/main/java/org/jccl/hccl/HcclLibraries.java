@@ -44,7 +44,6 @@ final class HcclLibraries {
     private static final List<String> REQUIRED_OF_ACL =
             List.of(
                     "aclInit",
-                    "aclGetRecentErrMsg",
                     "aclrtGetDeviceCount",
                     "aclrtSetDevice",
                     "aclrtGetSocName",

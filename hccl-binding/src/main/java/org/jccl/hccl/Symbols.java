@@ -7,15 +7,19 @@ import com.sun.jna.Native;
 import com.sun.jna.NativeLibrary;
 import com.sun.jna.Pointer;
 import com.sun.jna.SymbolProvider;
+import java.lang.reflect.Method;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * The functions of libraries that belong together. CANN moves functions between files from version
  * to version, and older versions lack some. Each name is looked up in all files. A name that is in
- * no file is bound to a function that returns a code.
+ * no file is bound to a function that returns a code, or no address.
  */
 final class Symbols {
 
@@ -26,10 +30,19 @@ final class Symbols {
         int call();
     }
 
+    /** The same for functions that return an address: there is none. */
+    @FunctionalInterface
+    interface MissingAddress extends Callback {
+        /** Called instead of the missing function. */
+        long call();
+    }
+
     private final List<NativeLibrary> libraries = new ArrayList<>();
 
     /** Retained, because native code has its address. */
     private final Missing missing;
+
+    private final MissingAddress missingAddress = () -> 0;
 
     /**
      * Creates a collection without libraries.
@@ -72,14 +85,20 @@ final class Symbols {
         return 0;
     }
 
-    /** Binds the native methods of a class. */
+    /** Binds the native methods of a class. Those that return a {@code long} return addresses. */
     void bind(Class<?> functions) {
+        Set<String> addresses =
+                Arrays.stream(functions.getDeclaredMethods())
+                        .filter(method -> method.getReturnType() == long.class)
+                        .map(Method::getName)
+                        .collect(Collectors.toSet());
         SymbolProvider provider =
                 (handle, name, parent) -> {
                     long address = address(name);
+                    Callback instead = addresses.contains(name) ? missingAddress : missing;
                     return address != 0
                             ? address
-                            : Pointer.nativeValue(CallbackReference.getFunctionPointer(missing));
+                            : Pointer.nativeValue(CallbackReference.getFunctionPointer(instead));
                 };
         Native.register(
                 functions,

@@ -16,8 +16,7 @@ import org.jccl.spi.StreamCommunicator;
  * One rank's {@code HcclComm}. Every operation is enqueued on the given stream. An operation that
  * is empty on all ranks is not issued.
  *
- * <p>Operations that HCCL lacks are built from others; {@code docs/backends/hccl-reference.md}
- * lists how.
+ * <p>Operations that HCCL lacks are built from others; {@code docs/backends/hccl.md} lists how.
  */
 final class HcclCommunicator implements StreamCommunicator {
 

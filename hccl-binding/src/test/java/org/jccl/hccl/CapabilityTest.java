@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 /** The guide's table of reductions is what the code allows. */
 final class CapabilityTest {
 
-    private static final Path GUIDE = Path.of("..", "docs", "backends", "hccl-reference.md");
+    private static final Path GUIDE = Path.of("..", "docs", "backends", "hccl.md");
     private static final String BEGIN = "<!-- reductions: written by CapabilityTest -->\n";
     private static final String END = "<!-- end of reductions -->\n";
 

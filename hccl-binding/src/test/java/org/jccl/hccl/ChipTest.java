@@ -33,7 +33,7 @@ import org.junit.jupiter.api.parallel.Isolated;
 @Isolated("asks which functions the process has called")
 final class ChipTest {
 
-    private static final Path GUIDE = Path.of("..", "docs", "backends", "hccl-reference.md");
+    private static final Path GUIDE = Path.of("..", "docs", "backends", "hccl.md");
     private static final String BEGIN = "<!-- calls: written by ChipTest -->\n";
     private static final String END = "<!-- end of calls -->\n";
 

@@ -1,6 +1,7 @@
 package org.jccl.hccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.testing.Patience.enough;
 
 import java.nio.file.Path;
 import java.time.Duration;
@@ -25,7 +26,7 @@ final class SimulatorTest {
         public static void main(String[] arguments) {
             World.run(
                     2,
-                    Duration.ofSeconds(12),
+                    enough(Duration.ofSeconds(12)),
                     HcclOptions.defaults(),
                     (group, device) -> {
                         try (Tensor tensor = Tensor.allocate(device, DataType.INT32, 4)) {

@@ -14,7 +14,7 @@ import picocli.CommandLine.Spec;
 /** Prints what makes a shell complete the command's words. */
 @Command(
         name = "completion",
-        description = "Prints completion for a shell, to be sourced by it.",
+        description = "Print completion for a shell, to be sourced by it.",
         mixinStandardHelpOptions = true,
         footer = {
             "",

@@ -26,8 +26,8 @@ import picocli.CommandLine.Command;
             "",
             "Examples:",
             "  jccl info",
-            "  jccl run -n 4 -- java -cp app.jar com.example.Training",
-            "  jccl bench all_reduce -n 2 --svg all_reduce.svg",
+            "  jccl run -n 4 app.jar",
+            "  jccl bench all_reduce -g 2 --svg all_reduce.svg",
             "  source <(jccl completion bash)"
         })
 public final class Jccl {

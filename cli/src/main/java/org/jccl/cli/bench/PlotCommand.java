@@ -23,7 +23,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "plot",
         description = {
-            "Draws what jccl bench measured, several runs or backends in one plot: latency and bus"
+            "Draw what jccl bench measured, several runs or backends in one plot: latency and bus"
                     + " bandwidth against size, on logarithmic axes, as SVG."
         },
         mixinStandardHelpOptions = true,

@@ -11,7 +11,7 @@ import picocli.CommandLine.Spec;
 /** Prints Java, machine, launcher, and each backend or the reason why it is not available. */
 @Command(
         name = "info",
-        description = "Tells which backends are available here, with version and path, or why not.",
+        description = "Show which backends are available here, with version and path, or why not.",
         mixinStandardHelpOptions = true,
         footer = {
             "",

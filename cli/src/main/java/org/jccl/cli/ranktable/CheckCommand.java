@@ -13,7 +13,7 @@ import picocli.CommandLine.Spec;
 /** Prints everything that is wrong with a table. */
 @Command(
         name = "check",
-        description = "Checks a rank table. Lists every fault, and ends with 1 if there is one.",
+        description = "Check a rank table. List every fault, and exit with 1 if there is one.",
         mixinStandardHelpOptions = true)
 final class CheckCommand implements Callable<Integer> {
 

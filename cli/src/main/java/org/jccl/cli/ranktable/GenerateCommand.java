@@ -21,7 +21,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "generate",
         description = {
-            "Makes a rank table, in one of three ways:",
+            "Make a rank table, in one of three ways:",
             "with the arguments of tpu_gen_sccl_rank_table,",
             "  --device_id \"[[0,1,2,3]]\" [--device_ip LISTS] [--emulator True]",
             "from hosts and devices,",

@@ -8,7 +8,7 @@ import picocli.CommandLine.Spec;
 /** Makes, checks and shows rank tables. */
 @Command(
         name = "ranktable",
-        description = "Makes, checks and shows the rank tables of SCCL and HCCL.",
+        description = "Make, check and show the rank tables of SCCL and HCCL.",
         mixinStandardHelpOptions = true,
         synopsisSubcommandLabel = "COMMAND",
         subcommands = {GenerateCommand.class, CheckCommand.class, ShowCommand.class},

@@ -14,7 +14,7 @@ import picocli.CommandLine.Spec;
 /** Shows a table as text, or as JSON in one form for all formats. */
 @Command(
         name = "show",
-        description = "Shows node, device, rank and address of each rank of a rank table.",
+        description = "Show node, device, rank and address of each rank of a rank table.",
         mixinStandardHelpOptions = true)
 final class ShowCommand implements Callable<Integer> {
 

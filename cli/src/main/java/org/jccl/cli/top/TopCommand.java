@@ -31,7 +31,7 @@ import picocli.CommandLine.Spec;
                     + " are. With ranks on several hosts the folder must be shared, or each host"
                     + " is looked at by itself.",
             "",
-            "  JCCL_MONITOR_DIR=/tmp/job jccl run -n 4 -- java -cp app.jar com.example.Training",
+            "  JCCL_MONITOR_DIR=/tmp/job jccl run -n 4 app.jar",
             "  jccl top /tmp/job",
             "",
             "BEHIND is the number of collectives that a rank has yet to start until it is where"

@@ -27,7 +27,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "trace",
         description =
-                "Joins the files that ranks wrote under JCCL_TRACE_DIR into one Chrome trace, and a"
+                "Join the files that ranks wrote under JCCL_TRACE_DIR into one Chrome trace, and a"
                         + " timeline for the browser.",
         mixinStandardHelpOptions = true,
         footer = {
@@ -35,7 +35,7 @@ import picocli.CommandLine.Spec;
             "Ranks write their last 2000 operations of each group when it is closed or fails.",
             "",
             "Examples:",
-            "  JCCL_TRACE_DIR=trace jccl run -n 4 -- java -cp app.jar com.example.Training",
+            "  JCCL_TRACE_DIR=trace jccl run -n 4 app.jar",
             "  jccl trace trace --html timeline.html",
             "  jccl trace trace --html timeline.html --step 'barrier()'"
         })

@@ -47,7 +47,7 @@ final class JobMain {
     /** Elements of the calls that never return: of one that is polled, and of one that blocks. */
     static final int STUCK = 77;
 
-    static final int STUCK_LONG = 77_000;
+    static final int STUCK_LONG = 770_000;
 
     private JobMain() {}
 
@@ -633,7 +633,7 @@ final class JobMain {
                     if (group.rank() == 0) {
                         group.sync().broadcast(ints(1, 1), 0);
                     }
-                    group.sync().allReduce(ints(MANY, 1), ReduceOp.SUM);
+                    group.sync().allReduce(ints(LONG, 1), ReduceOp.SUM);
                 });
     }
 

@@ -465,7 +465,7 @@ ncclConfig_t config() {
     result.magic = NCCL_API_MAGIC;
     result.version = 23007;
     for (int* field : {&result.blocking, &result.cgaClusterSize, &result.minCTAs, &result.maxCTAs, &result.splitShare,
-                       &result.trafficClass}) {
+                       &result.trafficClass, &result.collnetEnable, &result.CTAPolicy, &result.nvlsCTAs}) {
         *field = INT_MIN;
     }
     return result;

@@ -11,6 +11,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
@@ -27,6 +28,9 @@ final class Attempts {
 
     private static final Duration EACH = Duration.ofSeconds(3);
     private static final Duration PAUSE = Duration.ofMillis(100);
+
+    static final String LEASE_GONE =
+            "If the lease is gone, no client kept it alive, and the job's keys are gone too: start the job again";
 
     /** What another attempt does not change. */
     private static final Set<ErrorCode> PERMANENT =
@@ -85,13 +89,63 @@ final class Attempts {
                                         address, what, reason(why), remedy(code(why), reason(why))),
                         why);
             }
-            if (System.nanoTime() - begun > limit.toNanos()) {
+            if (isOver()) {
                 throw new StoreTimeoutException(
                         "%s: %s did not succeed within %s, because too few members answer: %s. Check that more than half of etcd's members run and can be reached"
                                 .formatted(address, what, Durations.text(limit), reason(why)),
                         why);
             }
             await(new CompletableFuture<>(), PAUSE);
+        }
+    }
+
+    private boolean isOver() {
+        return System.nanoTime() - begun > limit.toNanos();
+    }
+
+    /**
+     * Ends a call whose requests succeed without effect, since others change the same.
+     *
+     * @param what the call, for messages
+     * @throws StoreTimeoutException if the time is over
+     * @throws org.jccl.UsageException if the store is closed
+     */
+    void requireTime(String what) {
+        if (closing.isDone()) {
+            throw closed.get();
+        }
+        if (isOver()) {
+            throw new StoreTimeoutException(
+                    "%s: %s did not succeed within %s, because other calls came first each time"
+                            .formatted(address, what, Durations.text(limit)),
+                    null);
+        }
+    }
+
+    /**
+     * Takes a lock, whose owner may wait for etcd.
+     *
+     * @throws StoreTimeoutException if the time is over
+     * @throws org.jccl.UsageException if the store is closed
+     */
+    void lock(ReentrantLock lock) {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    if (lock.tryLock(PAUSE.toNanos(), TimeUnit.NANOSECONDS)) {
+                        return;
+                    }
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                    continue;
+                }
+                requireTime("a change");
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
@@ -153,6 +207,7 @@ final class Attempts {
                 return true;
             }
         } finally {
+            either.cancel(false); // so that the future of closing forgets it
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }
@@ -171,8 +226,7 @@ final class Attempts {
                     reason.contains("user") || reason.contains("permission")
                             ? ". Give user=NAME:PASSWORD in the URL, or ETCDCTL_USER"
                             : "";
-            case NOT_FOUND ->
-                    ". If the lease is gone, no client kept it alive, and the job's keys are gone too: start the job again";
+            case NOT_FOUND -> ". " + LEASE_GONE;
             default -> "";
         };
     }

@@ -158,6 +158,8 @@ final class EtcdSession {
                                     found.get(0).getValue().toString(StandardCharsets.UTF_8));
             if (found.isEmpty() ? register(candidate, attempts) : isAlive(candidate, attempts)) {
                 lease = candidate;
+            } else {
+                attempts.requireTime("joining");
             }
         }
         Thread renewing = new Thread(this::keepAlive, "jccl-etcd-lease");
@@ -251,7 +253,7 @@ final class EtcdSession {
      *     no change
      */
     Change change(ByteSequence key, UnaryOperator<byte[]> change, Attempts attempts) {
-        changes.lock();
+        attempts.lock(changes);
         try {
             long number = ++this.change;
             List<Change> tried = new ArrayList<>();
@@ -274,6 +276,7 @@ final class EtcdSession {
                 if (made.isPresent()) {
                     return tried.get(made.get());
                 }
+                attempts.requireTime("a change");
             }
         } finally {
             changes.unlock();
@@ -282,11 +285,11 @@ final class EtcdSession {
 
     /** Writes values, whatever there was before. */
     void write(List<Op> puts, Attempts attempts) {
-        changes.lock();
+        attempts.lock(changes);
         try {
             long number = ++change;
             while (commit(puts, List.of(), number, 0, attempts).isEmpty()) {
-                // Only the mark was out of date.
+                attempts.requireTime("a change"); // only the mark was out of date
             }
         } finally {
             changes.unlock();
@@ -318,7 +321,12 @@ final class EtcdSession {
             markRevision = answer.getHeader().getRevision();
             return Optional.of(attempt);
         }
-        for (KeyValue each : answer.getGetResponses().get(0).getKvs()) {
+        List<KeyValue> marks = answer.getGetResponses().get(0).getKvs();
+        if (marks.isEmpty() && markRevision != 0) {
+            throw new StoreException(
+                    address + ": the keys of this client are gone. " + Attempts.LEASE_GONE, null);
+        }
+        for (KeyValue each : marks) {
             if (each.getModRevision() != markRevision) {
                 markRevision = each.getModRevision();
                 String[] made = each.getValue().toString(StandardCharsets.UTF_8).split(" ");

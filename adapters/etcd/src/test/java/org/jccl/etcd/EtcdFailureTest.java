@@ -5,11 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.jccl.testing.Patience.enough;
 import static org.jccl.testing.Patience.expires;
 
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -157,6 +160,36 @@ final class EtcdFailureTest {
             assertThatThrownBy(() -> store.await(List.of("k2"))).isInstanceOf(StoreException.class);
             etcd.restart(0);
             assertThat(store.get("k")).isEqualTo(bytes(1));
+        }
+    }
+
+    /** As if all clients had been cut off for longer than the keys live. */
+    @Test
+    void changesEndWhenTheLeaseIsGone() throws Exception {
+        String url = etcd.url("cut");
+        try (Store store = EtcdStore.connect(url, LONG);
+                Client client =
+                        Client.builder()
+                                .endpoints(
+                                        "http://" + EtcdAddress.parse(url, Map.of()).hosts().get(0))
+                                .build()) {
+            store.set("k", bytes(1));
+            ByteSequence name = ByteSequence.from("cut/lease", StandardCharsets.UTF_8);
+            String lease =
+                    client.getKVClient()
+                            .get(name)
+                            .get(60, TimeUnit.SECONDS)
+                            .getKvs()
+                            .get(0)
+                            .getValue()
+                            .toString(StandardCharsets.UTF_8);
+            client.getLeaseClient().revoke(Long.parseLong(lease)).get(60, TimeUnit.SECONDS);
+            assertThatThrownBy(() -> store.set("k", bytes(2)))
+                    .isInstanceOf(StoreException.class)
+                    .hasMessageContaining("start the job again");
+            assertThatThrownBy(() -> store.add("n", 1))
+                    .isInstanceOf(StoreException.class)
+                    .hasMessageContaining("start the job again");
         }
     }
 

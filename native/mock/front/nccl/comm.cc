@@ -207,6 +207,8 @@ ncclResult_t initialize(ncclComm_t* handle, int size, const ncclUniqueId& id, in
     if (vendorRuntime().deviceCount() == 0)
         return fail(ncclUnhandledCudaError, "Cuda failure 'no CUDA-capable device is detected'");
     if (size < 1 || rank < 0 || rank >= size) return fail(ncclInvalidArgument, "Invalid rank requested");
+    if (setting("MOCK_NCCL_MEMORY_FULL", -1) == rank)
+        return fail(ncclUnhandledCudaError, "Failed to CUDA calloc 4194304 bytes");
     Settings settings;
     ncclResult_t read = readConfig(config, &settings);
     if (read != ncclSuccess) return read;

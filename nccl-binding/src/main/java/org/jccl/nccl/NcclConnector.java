@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
-import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.JcclException;
@@ -68,7 +67,7 @@ final class NcclConnector {
         int rank = group.rank() < peer ? 0 : 1;
         CommunicatorConfig pair =
                 apart(group, group.groupName() + " " + key, rank, 2, group.store());
-        NcclIds id = NcclIds.ofPair(pair, key);
+        NcclIds id = NcclIds.ofPair(pair, group.rank(), key);
         return pair.join(key, id.keys(), () -> initialise(pair, id)).handle();
     }
 
@@ -83,7 +82,9 @@ final class NcclConnector {
                             settings -> connector.initialise(shared, settings),
                             () -> isHopeless(ids),
                             deadline);
-        } catch (JcclException e) {
+        } catch (JcclException | OutOfMemoryError e) {
+            ids.report(e);
+            connector.letOthersRead();
             connector.settings.close();
             throw e;
         }
@@ -94,21 +95,25 @@ final class NcclConnector {
     }
 
     private static JcclException failure(NcclConnector connector, NcclIds ids) {
-        Optional<BootstrapException> rejection = ids.rejection();
-        if (rejection.isEmpty()) {
+        Optional<JcclException> obstacle = ids.obstacle();
+        if (obstacle.isEmpty()) {
             return timeout(connector.call, connector.config.joinTimeout());
         }
-        if (connector.config.rank() == 0) {
-            // It may serve the store, in which the others must find the reason before it ends.
+        connector.letOthersRead();
+        return obstacle.get();
+    }
+
+    /** Rank 0 may serve the store, in which the others must find the reason before it ends. */
+    private void letOthersRead() {
+        if (config.rank() == 0 && config.size() > 1) {
             Polling.sleep(Duration.ofNanos(2 * ASK_NANOS));
         }
-        return rejection.get();
     }
 
     /** Whether the communicator can no longer be formed, as far as the store tells. */
     private static boolean isHopeless(NcclIds ids) {
         try {
-            return ids.rejection().isPresent();
+            return ids.obstacle().isPresent();
         } catch (JcclException e) {
             // Whoever serves the store is gone, or the membership of the group has closed the
             // connection because a member is lost. It is thrown again once NCCL is left alone:

@@ -7,10 +7,13 @@ import java.util.List;
 import java.util.Optional;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
+import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
+import org.jccl.PeerLostException;
 import org.jccl.Store;
 import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
+import org.jccl.spi.CleanUp;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
 import org.jccl.spi.Polling;
@@ -34,9 +37,15 @@ final class NcclIds {
     /** Beside rank 0's id: why a rank of the program cannot use it. */
     private static final String REJECTED = "/rejected";
 
+    /** Beside rank 0's id: which rank failed, and why. The others cannot learn it from NCCL. */
+    private static final String FAILED = "/failed";
+
     private static final String MANY = "ncclCommInitRankScalable";
 
     private final CommunicatorConfig config;
+
+    /** This rank in the group, also if the communicator is that of a pair. */
+    private final int rank;
 
     /** One for each id. */
     private final List<String> keys;
@@ -44,8 +53,10 @@ final class NcclIds {
     /** The keys of ranks that cannot form a communicator with this one; empty without PyTorch. */
     private final List<String> misunderstood;
 
-    private NcclIds(CommunicatorConfig config, List<String> keys, List<String> misunderstood) {
+    private NcclIds(
+            CommunicatorConfig config, int rank, List<String> keys, List<String> misunderstood) {
         this.config = config;
+        this.rank = rank;
         this.keys = keys;
         this.misunderstood = misunderstood;
     }
@@ -57,7 +68,11 @@ final class NcclIds {
      */
     static NcclIds ofGroup(CommunicatorConfig config) {
         NcclIds ids =
-                new NcclIds(config, NcclKeys.communicator(config), NcclKeys.misunderstood(config));
+                new NcclIds(
+                        config,
+                        config.rank(),
+                        NcclKeys.communicator(config),
+                        NcclKeys.misunderstood(config));
         if (ids.keys.size() > 1 && !NcclNative.has(MANY)) {
             throw new UsageException(
                     FailureContext.NONE,
@@ -68,8 +83,8 @@ final class NcclIds {
     }
 
     /** The id of two ranks that exchange messages. */
-    static NcclIds ofPair(CommunicatorConfig pair, String key) {
-        return new NcclIds(pair, List.of(key), List.of());
+    static NcclIds ofPair(CommunicatorConfig pair, int rank, String key) {
+        return new NcclIds(pair, rank, List.of(key), List.of());
     }
 
     List<String> keys() {
@@ -200,22 +215,47 @@ final class NcclIds {
         return new BootstrapException(FailureContext.NONE, why);
     }
 
+    /** Tells the ranks that wait for this one in NCCL why it does not come. */
+    void report(Throwable failure) {
+        boolean othersKnow = failure instanceof OperationTimeoutException;
+        if (config.size() == 1 || config.store().isEmpty() || othersKnow) {
+            return;
+        }
+        String why = failure instanceof JcclException known ? known.reason() : failure.toString();
+        byte[] value = (rank + " " + why).getBytes(StandardCharsets.UTF_8);
+        CleanUp.run(
+                "the report of a failure to form group '" + config.groupName() + "'",
+                () -> config.store().get().set(name() + FAILED, value));
+    }
+
     /**
-     * Returns why a rank of the program cannot use the ids, if there is one.
+     * Returns why the communicator cannot be formed, if a rank has said so.
      *
-     * @throws org.jccl.JcclException if the store is gone or closed
+     * @throws JcclException if the store is gone or closed
      */
-    Optional<BootstrapException> rejection() {
+    Optional<JcclException> obstacle() {
         if (config.size() == 1) {
             return Optional.empty();
         }
         Store store = config.requireStore("NCCL needs a store to connect ranks");
-        String key = name() + REJECTED;
-        if (!store.check(List.of(key))) {
-            return Optional.empty();
-        }
-        String why = new String(store.get(key), StandardCharsets.UTF_8);
-        return Optional.of(new BootstrapException(FailureContext.NONE, why));
+        return value(store, name() + REJECTED)
+                .<JcclException>map(why -> new BootstrapException(FailureContext.NONE, why))
+                .or(() -> value(store, name() + FAILED).map(NcclIds::failureOfPeer));
+    }
+
+    private static JcclException failureOfPeer(String value) {
+        String[] rankAndReason = value.split(" ", 2);
+        return new PeerLostException(
+                FailureContext.NONE,
+                "rank %s could not form the communicator: %s"
+                        .formatted(rankAndReason[0], rankAndReason[1]),
+                Integer.parseInt(rankAndReason[0]));
+    }
+
+    private static Optional<String> value(Store store, String key) {
+        return store.check(List.of(key))
+                ? Optional.of(new String(store.get(key), StandardCharsets.UTF_8))
+                : Optional.empty();
     }
 
     private static byte[] uniqueId() {

@@ -11,9 +11,11 @@ import org.jccl.ProcessGroup;
 import org.jccl.Store;
 import org.jccl.store.HashStore;
 import org.jccl.testing.ChildJvm;
+import org.jccl.testing.Patience;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What NCCL refuses when a communicator is formed, with what to do about it. */
@@ -41,7 +43,7 @@ final class FormingErrorsTest {
         }
 
         private static String outcome(Store store, int rank, NcclOptions options) {
-            try (ProcessGroup group = World.join(store, rank, 2, World.TIMEOUT, options)) {
+            try (ProcessGroup group = World.join(store, rank, 2, Patience.NEVER, options)) {
                 return "joined " + group.size();
             } catch (JcclException e) {
                 return "failed " + e.getMessage();
@@ -82,5 +84,18 @@ final class FormingErrorsTest {
                                         .containsPattern("/dev/shm has \\d+ MiB here, \\d+ of")
                                         .contains("--shm-size=1g", "NCCL_SHM_DISABLE=1")
                                         .doesNotContain("NCCL_SOCKET_IFNAME"));
+    }
+
+    /** NCCL would let them wait until the time to join is over. */
+    @ParameterizedTest
+    @CsvSource({"true, 0", "true, 1", "false, 0", "false, 1"})
+    void theOthersLearnWhichRankFailedAndWhy(boolean blocking, int rank) throws Exception {
+        List<String> outcomes =
+                outcomes(blocking, Map.of("MOCK_NCCL_MEMORY_FULL", String.valueOf(rank)));
+        assertThat(outcomes).hasSize(2);
+        assertThat(outcomes.get(rank))
+                .contains("failed", "Failed to CUDA calloc")
+                .doesNotContain("did not finish");
+        assertThat(outcomes.get(1 - rank)).contains("rank " + rank + " ", "Failed to CUDA calloc");
     }
 }

@@ -27,6 +27,7 @@ import org.jccl.store.HashStore;
 import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -258,8 +259,10 @@ final class RegistrationTest {
         expectNothingLeft(cycles(kind, false, 10));
     }
 
+    /** A cycle on NVIDIA's library takes about a second. */
     @Test
     @Tag("nightly")
+    @Timeout(3000)
     void nothingIsLeftAfterAThousandCycles() throws Exception {
         for (Registration kind : Registration.values()) {
             expectNothingLeft(cycles(kind, true, 334));

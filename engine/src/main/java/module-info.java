@@ -9,7 +9,7 @@
 module org.jccl.engine {
     requires jdk.unsupported;
     requires static jdk.jfr;
-    requires org.jccl.api;
+    requires transitive org.jccl.store;
 
     uses org.jccl.spi.BackendProvider;
     uses org.jccl.spi.HostAllocator;

@@ -6,9 +6,9 @@
  */
 module org.jccl.mpi {
     requires org.bytedeco.javacpp;
-    requires transitive org.jccl.api;
-    // Named by no class. It implements the API, and jlink does not look for services.
-    requires org.jccl.engine;
+    // Named by no class. It implements the API, and jlink does not look for services. Brings the
+    // API and stores.
+    requires transitive org.jccl.engine;
 
     exports org.jccl.mpi;
 

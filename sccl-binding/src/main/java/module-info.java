@@ -6,9 +6,9 @@
 @SuppressWarnings("requires-automatic") // JNA's jar with a descriptor is another artifact.
 module org.jccl.sccl {
     requires com.sun.jna;
-    requires transitive org.jccl.api;
-    // Named by no class. It implements the API, and jlink does not look for services.
-    requires org.jccl.engine;
+    // Named by no class. It implements the API, and jlink does not look for services. Brings the
+    // API and stores.
+    requires transitive org.jccl.engine;
     requires transitive org.jccl.ranktable;
 
     exports org.jccl.sccl;

@@ -8,7 +8,6 @@ module org.jccl.benchmarks {
     requires org.bytedeco.cuda;
     requires jdk.jfr;
     requires micrometer.core;
-    requires org.jccl.api;
     requires org.jccl.engine;
     requires org.jccl.micrometer;
     requires org.jccl.gloo;

@@ -1,6 +1,6 @@
 /** Random operations under random faults, each element checked. */
 module org.jccl.soak {
-    requires org.jccl.api;
+    requires org.jccl.store;
     requires com.fasterxml.jackson.core;
     requires info.picocli;
     requires java.management;

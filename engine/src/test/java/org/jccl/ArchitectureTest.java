@@ -20,6 +20,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jccl.internal.api.DefaultProvider;
+import org.jccl.store.TcpStore;
 import org.junit.jupiter.api.Test;
 
 /** The cuts between the API, the engine and the bindings, and what a library must not do. */
@@ -33,9 +34,11 @@ class ArchitectureTest {
 
     private static final Path API = classesOf(Tensor.class);
 
+    private static final Path STORE = classesOf(TcpStore.class);
+
     private static final Path ENGINE = classesOf(DefaultProvider.class);
 
-    private static final JavaClasses MAIN = new ClassFileImporter().importPaths(API, ENGINE);
+    private static final JavaClasses MAIN = new ClassFileImporter().importPaths(API, STORE, ENGINE);
 
     private static Path classesOf(Class<?> type) {
         try {
@@ -50,7 +53,8 @@ class ArchitectureTest {
             List.of(
                     List.of("org.jccl"),
                     List.of("org.jccl.spi"),
-                    List.of("org.jccl.store", "org.jccl.internal.checks", "org.jccl.internal.json"),
+                    List.of("org.jccl.internal.checks", "org.jccl.internal.json"),
+                    List.of("org.jccl.store"),
                     List.of("org.jccl.internal.rendezvous"),
                     List.of("org.jccl.bootstrap"),
                     List.of(
@@ -155,6 +159,8 @@ class ArchitectureTest {
         assertThat(exportsOf(API, "org.jccl.api"))
                 .contains("org.jccl", "org.jccl.spi")
                 .noneMatch(name -> name.contains("internal"));
+        assertThat(exportsOf(STORE, "org.jccl.store"))
+                .containsExactlyInAnyOrder("org.jccl.bootstrap", "org.jccl.store");
     }
 
     @Test
@@ -175,7 +181,11 @@ class ArchitectureTest {
     void noVendorIsNamedInCode() throws IOException {
         Path sources = Path.of("src", "main", "java");
         List<Path> files = new ArrayList<>();
-        for (Path folder : List.of(Path.of("..", "java-api").resolve(sources), sources)) {
+        for (Path folder :
+                List.of(
+                        Path.of("../java-api").resolve(sources),
+                        Path.of("../run/store").resolve(sources),
+                        sources)) {
             try (Stream<Path> all = Files.walk(folder)) {
                 all.filter(file -> file.toString().endsWith(".java"))
                         .filter(file -> !file.toString().contains("bootstrap"))

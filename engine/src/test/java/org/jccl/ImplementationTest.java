@@ -18,6 +18,7 @@ import java.util.Enumeration;
 import java.util.Set;
 import org.jccl.internal.api.DefaultProvider;
 import org.jccl.internal.api.ModuleReport;
+import org.jccl.store.TcpStore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -46,7 +47,9 @@ class ImplementationTest {
     }
 
     private static URL[] apiAndEngine() {
-        return new URL[] {classesOf(Tensor.class), classesOf(DefaultProvider.class)};
+        return new URL[] {
+            classesOf(Tensor.class), classesOf(TcpStore.class), classesOf(DefaultProvider.class)
+        };
     }
 
     /** Not by reflection, which would look for JavaCPP's classes too. */
@@ -78,7 +81,9 @@ class ImplementationTest {
                 boot.configuration()
                         .resolveAndBind(
                                 ModuleFinder.of(
-                                        pathTo(Tensor.class), pathTo(DefaultProvider.class)),
+                                        pathTo(Tensor.class),
+                                        pathTo(TcpStore.class),
+                                        pathTo(DefaultProvider.class)),
                                 ModuleFinder.of(),
                                 Set.of("org.jccl.api"));
         ClassLoader parent = ClassLoader.getPlatformClassLoader();
@@ -102,6 +107,8 @@ class ImplementationTest {
                                 "org.jccl.api",
                                 "-cp",
                                 pathTo(DefaultProvider.class)
+                                        + File.pathSeparator
+                                        + pathTo(TcpStore.class)
                                         + File.pathSeparator
                                         + pathTo(ImplementationTest.class),
                                 ModuleReport.class.getName())

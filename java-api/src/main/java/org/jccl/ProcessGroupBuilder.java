@@ -148,7 +148,7 @@ public interface ProcessGroupBuilder {
      * of the other's authorities. There is no fall-back to plain connections.
      *
      * <p>{@link #build} throws a {@link UsageException} if a backend cannot encrypt, if the world
-     * has ranks of another API, or if {@link #store} is a {@link org.jccl.store.TcpStore} without
+     * has ranks of another API, or if {@link #store} is an {@code org.jccl.store.TcpStore} without
      * TLS. A store of another kind is not encrypted.
      *
      * @param value on every rank; the default is that of {@link TlsCredentials#in} for the
@@ -193,7 +193,7 @@ public interface ProcessGroupBuilder {
      * world size, a backend whose library knows the world is asked before {@code env://}.
      *
      * <p>With {@code env://}, under a launcher that names an error file, as torchrun does, an
-     * exception that ends this thread is written there: see {@link org.jccl.bootstrap.ErrorFile}.
+     * exception that ends this thread is written there: see {@code org.jccl.bootstrap.ErrorFile}.
      *
      * @return the group of all ranks
      * @throws UsageException if the backends are malformed, or none of them takes the device

@@ -208,7 +208,7 @@ final class DocumentationTest {
     @Test
     void messagesCanBeLookedUp() throws IOException {
         String page = Files.readString(TREE.resolve("docs/errors.md"));
-        String code = mainCode("java-api") + mainCode("engine");
+        String code = mainCode("java-api") + mainCode("run/store") + mainCode("engine");
         for (String message :
                 List.of(
                         "no launcher recognised",

@@ -12,6 +12,7 @@ import org.jccl.BackendUnavailableException;
 import org.jccl.Device;
 import org.jccl.Interop;
 import org.jccl.UsageException;
+import org.jccl.bootstrap.Rendezvous;
 import org.jccl.spi.BackendProvider;
 
 /** Finds the bindings that are present. */
@@ -84,6 +85,7 @@ public final class Backends {
     private static List<Release> releases(List<BackendProvider> present) {
         List<Release> all = new ArrayList<>();
         all.add(Release.of("jccl-api", Device.class));
+        all.add(Release.of("jccl-store", Rendezvous.class));
         all.add(Release.of("jccl-engine", Backends.class));
         for (BackendProvider each : present) {
             if (each.getClass().getPackageName().startsWith(OUR_PACKAGES)) {

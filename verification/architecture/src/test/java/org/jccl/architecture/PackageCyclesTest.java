@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 /** The packages of all published modules. */
 class PackageCyclesTest {
 
-    /** Internal packages of jccl-api. */
+    /** Internal packages of jccl-api and jccl-store. */
     private static final String[] SHARED = {
         "org.jccl.internal.checks", "org.jccl.internal.json", "org.jccl.internal.rendezvous"
     };

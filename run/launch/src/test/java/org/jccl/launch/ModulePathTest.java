@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.spi.ToolProvider;
 import org.jccl.Store;
+import org.jccl.store.TcpStore;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -47,6 +48,7 @@ final class ModulePathTest {
         // A folder of modules, as programs are shipped; a class path would not look into it.
         modules = Files.createDirectory(folder.resolve("modules"));
         addModule("api.jar", Store.class);
+        addModule("store.jar", TcpStore.class);
         addModule("launch.jar", ProcessLauncher.class);
         Path sources = Files.createDirectories(folder.resolve("src/app"));
         Path module = Files.writeString(sources.resolveSibling("module-info.java"), MODULE);
@@ -129,6 +131,7 @@ final class ModulePathTest {
                                 File.pathSeparator,
                                 modules.resolve("app").toString(),
                                 modules.resolve("api.jar").toString(),
+                                modules.resolve("store.jar").toString(),
                                 modules.resolve("launch.jar").toString()),
                         "app.Main");
         assertThat(said).contains("[0] a rank of unnamed module", "[1] a rank of unnamed module");

@@ -4,7 +4,7 @@
  * @provides org.jccl.bootstrap.RankTableSource tables as a source of rank and size
  */
 module org.jccl.ranktable {
-    requires transitive org.jccl.api;
+    requires transitive org.jccl.store;
     requires com.fasterxml.jackson.core;
 
     exports org.jccl.ranktable;

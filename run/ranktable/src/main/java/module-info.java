@@ -1,7 +1,7 @@
 /**
  * Rank tables: files that say which device of which node each rank of a job uses.
  *
- * @provides org.jccl.bootstrap.RankTableSource tables as a source of rank and size
+ * @provides org.jccl.bootstrap.ClusterEnvironment the launchers that come with rank tables
  */
 module org.jccl.ranktable {
     requires transitive org.jccl.store;
@@ -9,6 +9,7 @@ module org.jccl.ranktable {
 
     exports org.jccl.ranktable;
 
-    provides org.jccl.bootstrap.RankTableSource with
-            org.jccl.ranktable.service.TableSource;
+    provides org.jccl.bootstrap.ClusterEnvironment with
+            org.jccl.ranktable.service.AscendEnvironment,
+            org.jccl.ranktable.service.SophgoEnvironment;
 }

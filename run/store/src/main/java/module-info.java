@@ -1,7 +1,7 @@
 /**
  * Stores, through which ranks find each other, and bootstrap: how a process learns its rank.
  *
- * @uses org.jccl.bootstrap.RankTableSource rank tables as a source of rank and size
+ * @uses org.jccl.bootstrap.ClusterEnvironment launchers that other artifacts know
  * @uses org.jccl.spi.StoreProvider stores that a URL names
  */
 // What other modules of ours share; they are compiled later, and this one need not know them.
@@ -13,8 +13,9 @@ module org.jccl.store {
     exports org.jccl.store;
     exports org.jccl.internal.rendezvous to
             org.jccl.engine,
-            org.jccl.launch;
+            org.jccl.launch,
+            org.jccl.ranktable;
 
-    uses org.jccl.bootstrap.RankTableSource;
+    uses org.jccl.bootstrap.ClusterEnvironment;
     uses org.jccl.spi.StoreProvider;
 }

@@ -201,7 +201,7 @@ final class MisuseTest {
                         rank -> aborted.batch())
                 .with(
                         ClusterEnvironment.class,
-                        ClusterEnvironment.KNOWN.stream()
+                        ClusterEnvironment.known().stream()
                                 .map(each -> (Misuse.Sample) rank -> each)
                                 .toArray(Misuse.Sample[]::new))
                 .with(
@@ -255,8 +255,7 @@ final class MisuseTest {
                 .without("org.jccl.spi", LOW)
                 .without("org.jccl.store", WAITS)
                 .without("Rendezvous.in", LOW)
-                .without(
-                        "RankTableSource.*", "called by launchers' readers, which are, with a file")
+                .without("MembershipReader.*", "called by launchers' readers, which are")
                 .without("LaunchException.*", "getters of what a launcher found out")
                 .without("Store.*", WAITS)
                 .without(

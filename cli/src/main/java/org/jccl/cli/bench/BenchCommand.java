@@ -158,7 +158,7 @@ public final class BenchCommand implements Callable<Integer> {
     public Integer call() throws IOException {
         Map<String, String> environment = System.getenv();
         boolean inJob =
-                ClusterEnvironment.KNOWN.stream().anyMatch(known -> known.detect(environment));
+                ClusterEnvironment.known().stream().anyMatch(known -> known.detect(environment));
         BenchOptions options = options();
         return inJob && !mayStartMore(environment) ? measure(options) : launch(options);
     }

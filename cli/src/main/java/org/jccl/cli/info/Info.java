@@ -43,7 +43,7 @@ record Info(Host host, String cache, Launcher launcher, List<Bindings.Binding> b
         }
 
         static Launcher detect(Map<String, String> environment) {
-            for (ClusterEnvironment launcher : ClusterEnvironment.KNOWN) {
+            for (ClusterEnvironment launcher : ClusterEnvironment.known()) {
                 if (launcher.detect(environment)) {
                     return new Launcher(launcher.name(), place(launcher, environment));
                 }

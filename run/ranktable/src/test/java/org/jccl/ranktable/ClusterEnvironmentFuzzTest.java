@@ -23,14 +23,14 @@ class ClusterEnvironmentFuzzTest {
     private static final int HIGHEST_PORT = 65535;
 
     private static final ClusterEnvironment PLAIN =
-            ClusterEnvironment.KNOWN.get(ClusterEnvironment.KNOWN.size() - 1);
+            ClusterEnvironment.known().get(ClusterEnvironment.known().size() - 1);
 
     @TempDir private static Path folder;
 
     @FuzzTest
     void readsOrExplains(byte[] bytes) throws IOException {
         Map<String, String> environment = variables(new String(bytes, StandardCharsets.UTF_8));
-        for (ClusterEnvironment launcher : ClusterEnvironment.KNOWN) {
+        for (ClusterEnvironment launcher : ClusterEnvironment.known()) {
             launcher.detect(environment);
             try {
                 check(launcher.read(environment), environment);

@@ -2,41 +2,49 @@ package org.jccl.bootstrap;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.ServiceLoader;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
  * Reads the environment variables of one launcher. Launchers with equal rules share a class. {@link
- * #detect(Map) detect} and {@link #read} access only the given map, and the rank table that it may
- * name. Thread-safe.
+ * #detect(Map) detect} and {@link #read} access only the given map, and a file that it may name.
+ * Thread-safe.
+ *
+ * <p>It is a service: other artifacts may provide further launchers, whose classes read variables
+ * with a {@link MembershipReader}. Those of Ascend and Sophgo are in {@code jccl-ranktable}.
  */
-public sealed interface ClusterEnvironment
-        permits TorchrunEnvironment,
-                MpiEnvironment,
-                SlurmEnvironment,
-                KubeflowEnvironment,
-                AscendEnvironment,
-                SophgoEnvironment,
-                PlainEnvironment {
+public interface ClusterEnvironment {
 
     /**
-     * The known launchers, in the order in which they are tried. A launcher that is often started
-     * by another one comes first: under Slurm, {@code mpirun} knows the rank better.
+     * Returns the known launchers, in the order in which they are tried. A launcher that is often
+     * started by another one comes first: under Slurm, {@code mpirun} knows the rank better. Those
+     * of other artifacts follow in the order of their names, and {@code RANK} and {@code
+     * WORLD_SIZE} without a launcher come last.
+     *
+     * @return all launchers
      */
-    List<ClusterEnvironment> KNOWN =
-            List.of(
-                    new TorchrunEnvironment("jccl run", RankVariables.JCCL_RUN_ID),
-                    new TorchrunEnvironment("torchrun", RankVariables.TORCHELASTIC_RUN_ID),
-                    MpiEnvironment.OPEN_MPI,
-                    MpiEnvironment.HYDRA,
-                    new SlurmEnvironment(),
-                    new KubeflowEnvironment(),
-                    new AscendEnvironment(),
-                    new SophgoEnvironment(),
-                    new PlainEnvironment());
+    static List<ClusterEnvironment> known() {
+        List<ClusterEnvironment> known = new ArrayList<>();
+        known.add(new TorchrunEnvironment("jccl run", RankVariables.JCCL_RUN_ID));
+        known.add(new TorchrunEnvironment("torchrun", RankVariables.TORCHELASTIC_RUN_ID));
+        known.add(MpiEnvironment.OPEN_MPI);
+        known.add(MpiEnvironment.HYDRA);
+        known.add(new SlurmEnvironment());
+        known.add(new KubeflowEnvironment());
+        ServiceLoader.load(ClusterEnvironment.class).stream()
+                .map(ServiceLoader.Provider::get)
+                .sorted(Comparator.comparing(ClusterEnvironment::name))
+                .forEach(known::add);
+        known.add(new PlainEnvironment());
+        return known;
+    }
 
     /**
      * Returns the name of the launcher.
@@ -66,7 +74,17 @@ public sealed interface ClusterEnvironment
     Membership read(Map<String, String> environment);
 
     /**
-     * Reads the variables of the first launcher in {@link #KNOWN} that started this process. Logs
+     * Waits for what an operator still writes when the process starts, such as a rank table.
+     * Returns without an error if it is not there in time; {@link #read} reports that. An interrupt
+     * ends the wait and leaves the flag set. The default does not wait.
+     *
+     * @param environment the variables of the process
+     * @param timeout the maximum time to wait
+     */
+    default void awaitReady(Map<String, String> environment, Duration timeout) {}
+
+    /**
+     * Reads the variables of the first launcher in {@link #known} that started this process. Logs
      * the launcher at level DEBUG.
      *
      * @param environment the variables of the process, usually {@link System#getenv()}
@@ -76,7 +94,8 @@ public sealed interface ClusterEnvironment
      * @throws org.jccl.UsageException if the environment is null
      */
     static Membership readFirst(Map<String, String> environment) {
-        for (ClusterEnvironment launcher : KNOWN) {
+        List<ClusterEnvironment> known = known();
+        for (ClusterEnvironment launcher : known) {
             if (launcher.detect(environment)) {
                 Membership membership = launcher.read(environment);
                 Logger logger = System.getLogger(ClusterEnvironment.class.getName());
@@ -92,11 +111,14 @@ public sealed interface ClusterEnvironment
         }
         throw new BootstrapException(
                 FailureContext.NONE,
-                "no launcher recognised: none of RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT is set, nor a variable of %s. Start the program with 'jccl run --nproc-per-node N -- java ...' or by srun, set these four variables, or give an init method with rank and world size, for instance tcp://host:29500?rank=0&world_size=2"
+                "no launcher recognised: none of RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT is set, nor a variable of %s. Start the program with 'jccl run --nproc-per-node N -- java ...' or by srun, set these four variables, or give an init method with rank and world size, for instance tcp://host:29500?rank=0&world_size=2%s"
                         .formatted(
                                 String.join(
                                         ", ",
-                                        KNOWN.stream().map(ClusterEnvironment::name).toList())));
+                                        known.stream().map(ClusterEnvironment::name).toList()),
+                                environment.containsKey("RANK_TABLE_FILE")
+                                        ? ". RANK_TABLE_FILE is set: its launchers are in the artifact org.jccl:jccl-ranktable (a fat jar must merge META-INF/services)"
+                                        : ""));
     }
 
     /** Describes a membership for the log. */

@@ -7,18 +7,17 @@ import java.util.Map;
 import java.util.Optional;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
-import org.jccl.JcclException;
-import org.jccl.bootstrap.RankTableSource.LocalRank;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
- * Reads the variables of one launcher. Problems are collected, so that {@link #membership} reports
- * all of them at once, with the value of every variable that was read.
+ * Reads the variables of one launcher, for classes that implement {@link ClusterEnvironment}.
+ * Problems are collected, so that {@link #membership} reports all of them at once, with the value
+ * of every variable that was read. Not thread-safe.
  */
-final class MembershipReader {
+public final class MembershipReader {
 
     /** The value of a number whose variable is not set or malformed. */
-    static final int UNKNOWN = -1;
+    public static final int UNKNOWN = -1;
 
     private static final int HIGHEST_PORT = 65535;
 
@@ -33,13 +32,25 @@ final class MembershipReader {
     private boolean storeIsHosted;
     private int restarts;
 
-    MembershipReader(String launcher, Map<String, String> environment) {
+    /**
+     * Creates a reader.
+     *
+     * @param launcher the name of the launcher, for messages
+     * @param environment the variables of the process
+     * @throws org.jccl.UsageException if the environment is null
+     */
+    public MembershipReader(String launcher, Map<String, String> environment) {
         this.launcher = launcher;
         this.environment = RankVariables.required(environment);
     }
 
-    /** Returns the value of the first of these variables that is set and not blank. */
-    Optional<String> text(String... names) {
+    /**
+     * Returns the value of the first of these variables that is set and not blank.
+     *
+     * @param names the variables
+     * @return the value without spaces around it, or empty
+     */
+    public Optional<String> text(String... names) {
         for (String name : names) {
             String value = environment.get(name);
             seen.put(name, value);
@@ -50,8 +61,14 @@ final class MembershipReader {
         return Optional.empty();
     }
 
-    /** Returns a number of at least {@code least}, or {@link #UNKNOWN} if no variable holds one. */
-    int optional(int least, String... names) {
+    /**
+     * Returns a number. It is a problem if a variable holds another text.
+     *
+     * @param least the smallest valid number
+     * @param names the variables, of which the first that is set counts
+     * @return the number, or {@link #UNKNOWN} if no variable holds one
+     */
+    public int optional(int least, String... names) {
         for (String name : names) {
             Optional<String> value = text(name);
             if (value.isPresent()) {
@@ -61,8 +78,15 @@ final class MembershipReader {
         return UNKNOWN;
     }
 
-    /** Same as {@link #optional}, but it is a problem if no variable is set. */
-    int required(int least, String meaning, String... names) {
+    /**
+     * Same as {@link #optional}, but it is a problem if no variable is set.
+     *
+     * @param least the smallest valid number
+     * @param meaning what to set the variable to, for the message
+     * @param names the variables, of which the first that is set counts
+     * @return the number, or {@link #UNKNOWN}
+     */
+    public int required(int least, String meaning, String... names) {
         if (text(names).isEmpty()) {
             problem(String.join(" or ", names) + " is not set: set it to the " + meaning);
             return UNKNOWN;
@@ -70,22 +94,19 @@ final class MembershipReader {
         return optional(least, names);
     }
 
-    /** Same as {@link #required}, but a value of the rank table replaces a missing variable. */
-    int requiredOr(Optional<Integer> ofTable, int least, String meaning, String name) {
-        return ofTable.isPresent() && text(name).isEmpty()
-                ? ofTable.get()
+    /**
+     * Same as {@link #required}, but another source replaces a missing variable.
+     *
+     * @param other the number of the other source, for instance of a rank table
+     * @param least the smallest valid number
+     * @param meaning what to set the variable to, for the message
+     * @param name the variable
+     * @return the number, or {@link #UNKNOWN}
+     */
+    public int requiredOr(Optional<Integer> other, int least, String meaning, String name) {
+        return other.isPresent() && text(name).isEmpty()
+                ? other.get()
                 : required(least, meaning, name);
-    }
-
-    /** Returns the table that {@code RANK_TABLE_FILE} names. An invalid table is a problem. */
-    Optional<List<LocalRank>> rankTable() {
-        text(RankTables.VARIABLE);
-        try {
-            return RankTables.read(environment);
-        } catch (JcclException e) {
-            problem(e.getMessage());
-            return Optional.empty();
-        }
     }
 
     private int parse(String name, String value, int least, int most) {
@@ -109,7 +130,7 @@ final class MembershipReader {
      * @param value the value of the launcher
      * @param origin the variable of the launcher, for instance {@code SLURM_PROCID}
      */
-    void mustAgree(String name, int value, String origin) {
+    public void mustAgree(String name, int value, String origin) {
         int other = optional(0, name);
         if (other != UNKNOWN && value != UNKNOWN && other != value) {
             problem(
@@ -118,21 +139,36 @@ final class MembershipReader {
         }
     }
 
-    MembershipReader local(int rank, int size) {
+    /**
+     * Sets the place of the process on its host.
+     *
+     * @param rank number among the ranks of this host, or {@link #UNKNOWN}
+     * @param size number of ranks of this host, or {@link #UNKNOWN}
+     * @return this reader
+     */
+    public MembershipReader local(int rank, int size) {
         localRank = rank;
         localWorldSize = size;
         return this;
     }
 
-    /** Reads {@code MASTER_ADDR} and {@code MASTER_PORT}, if they are set. */
-    MembershipReader master() {
+    /**
+     * Reads {@code MASTER_ADDR} and {@code MASTER_PORT}, if they are set.
+     *
+     * @return this reader
+     */
+    public MembershipReader master() {
         masterAddress = text("MASTER_ADDR");
         masterPort = port("MASTER_PORT");
         return this;
     }
 
-    /** Reads {@code MASTER_ADDR} and {@code MASTER_PORT}. It is a problem if they are missing. */
-    MembershipReader requiredMaster() {
+    /**
+     * Reads {@code MASTER_ADDR} and {@code MASTER_PORT}. It is a problem if they are missing.
+     *
+     * @return this reader
+     */
+    public MembershipReader requiredMaster() {
         master();
         if (masterAddress.isEmpty()) {
             problem("MASTER_ADDR is not set: set it to the host of rank 0");
@@ -169,13 +205,26 @@ final class MembershipReader {
         return this;
     }
 
-    void problem(String text) {
+    /**
+     * Adds a problem.
+     *
+     * @param text what is wrong and what to set
+     */
+    public void problem(String text) {
         if (!problems.contains(text)) {
             problems.add(text);
         }
     }
 
-    Membership membership(int rank, int worldSize) {
+    /**
+     * Returns what was read.
+     *
+     * @param rank the rank, or {@link #UNKNOWN} if that is a problem
+     * @param worldSize the number of ranks, or {@link #UNKNOWN} if that is a problem
+     * @return the membership of this process
+     * @throws BootstrapException if there was a problem; names all of them
+     */
+    public Membership membership(int rank, int worldSize) {
         smaller("rank", rank, "world size", worldSize);
         smaller("local rank", localRank, "local world size", localWorldSize);
         if (localWorldSize > worldSize && worldSize != UNKNOWN) {

@@ -273,7 +273,10 @@ public final class Rendezvous implements AutoCloseable {
             OptionalInt worldSize,
             Duration timeout,
             Map<String, String> environment) {
-        RankTables.await(environment, timeout);
+        TimeLimit limit = TimeLimit.in(timeout);
+        for (ClusterEnvironment launcher : ClusterEnvironment.known()) {
+            launcher.awaitReady(environment, limit.atMost(timeout));
+        }
         Map<String, String> variables = new HashMap<>(environment);
         rank.ifPresent(value -> variables.putIfAbsent(RankVariables.RANK, Integer.toString(value)));
         worldSize.ifPresent(

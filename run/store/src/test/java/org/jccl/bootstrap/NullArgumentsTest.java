@@ -11,7 +11,7 @@ final class NullArgumentsTest {
     void launchersReadAnEnvironment() {
         assertThatThrownBy(() -> ClusterEnvironment.readFirst(null))
                 .isInstanceOf(UsageException.class);
-        for (ClusterEnvironment launcher : ClusterEnvironment.KNOWN) {
+        for (ClusterEnvironment launcher : ClusterEnvironment.known()) {
             assertThatThrownBy(() -> launcher.detect(null)).isInstanceOf(UsageException.class);
             assertThatThrownBy(() -> launcher.read(null)).isInstanceOf(UsageException.class);
         }

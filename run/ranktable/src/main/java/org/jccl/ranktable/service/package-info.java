@@ -1,2 +1,4 @@
-/** Rank tables as a source of rank and size for {@code org.jccl.bootstrap}. No state. */
+/**
+ * The launchers that come with rank tables, as services for {@code org.jccl.bootstrap}. No state.
+ */
 package org.jccl.ranktable.service;

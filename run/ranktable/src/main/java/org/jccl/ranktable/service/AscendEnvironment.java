@@ -1,10 +1,11 @@
-package org.jccl.bootstrap;
+package org.jccl.ranktable.service;
 
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.jccl.bootstrap.RankTableSource.LocalRank;
+import org.jccl.bootstrap.Membership;
+import org.jccl.bootstrap.MembershipReader;
 import org.jccl.internal.rendezvous.RankVariables;
+import org.jccl.ranktable.RankTable;
 
 /**
  * Ascend's {@code RANK_ID}, {@code RANK_SIZE} and {@code DEVICE_ID}. A rank table defines the
@@ -16,7 +17,10 @@ import org.jccl.internal.rendezvous.RankVariables;
  * counts the devices of all pods. So without {@code jccl run} in the pod, each pod must have one
  * device.
  */
-final class AscendEnvironment implements ClusterEnvironment {
+public final class AscendEnvironment extends TableEnvironment {
+
+    /** For the service loader. */
+    public AscendEnvironment() {}
 
     @Override
     public String name() {
@@ -43,17 +47,18 @@ final class AscendEnvironment implements ClusterEnvironment {
             return readPod(reader);
         }
         int rank = reader.required(0, "rank of this process", "RANK_ID");
-        Optional<List<LocalRank>> table = reader.rankTable();
-        int worldSize = reader.requiredOr(table.map(List::size), 1, "number of ranks", "RANK_SIZE");
-        table.ifPresent(ranks -> reader.mustAgree("RANK_SIZE", ranks.size(), RankTables.VARIABLE));
+        Optional<RankTable> table = table(reader, environment);
+        int worldSize =
+                reader.requiredOr(table.map(RankTable::size), 1, "number of ranks", "RANK_SIZE");
+        table.ifPresent(ranks -> reader.mustAgree("RANK_SIZE", ranks.size(), RankTable.VARIABLE));
         reader.mustAgree(RankVariables.RANK, rank, "RANK_ID");
         reader.mustAgree(RankVariables.WORLD_SIZE, worldSize, "RANK_SIZE");
-        table.filter(ranks -> rank >= 0 && rank < ranks.size())
+        tableOf(table, rank)
                 .ifPresentOrElse(
                         ranks ->
                                 reader.local(
-                                        ranks.get(rank).localRank(),
-                                        ranks.get(rank).localWorldSize()),
+                                        ranks.localRank(rank),
+                                        ranks.ranksOf(ranks.node(rank)).size()),
                         () ->
                                 reader.local(
                                         reader.optional(0, "DEVICE_ID"), MembershipReader.UNKNOWN));

@@ -1,16 +1,20 @@
-package org.jccl.bootstrap;
+package org.jccl.ranktable.service;
 
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.jccl.bootstrap.RankTableSource.LocalRank;
+import org.jccl.bootstrap.Membership;
+import org.jccl.bootstrap.MembershipReader;
 import org.jccl.internal.rendezvous.RankVariables;
+import org.jccl.ranktable.RankTable;
 
 /**
  * Sophgo's {@code RANK}, {@code WORLD_SIZE}, {@code LOCAL_RANK} and {@code CHIP_MAP}, a list of the
  * chips of this host, one for each local rank. Missing values are taken from a rank table.
  */
-final class SophgoEnvironment implements ClusterEnvironment {
+public final class SophgoEnvironment extends TableEnvironment {
+
+    /** For the service loader. */
+    public SophgoEnvironment() {}
 
     @Override
     public String name() {
@@ -26,14 +30,13 @@ final class SophgoEnvironment implements ClusterEnvironment {
     public Membership read(Map<String, String> environment) {
         MembershipReader reader = new MembershipReader(name(), environment);
         int rank = reader.required(0, "rank of this process", RankVariables.RANK);
-        Optional<List<LocalRank>> table = reader.rankTable();
+        Optional<RankTable> table = table(reader, environment);
         int worldSize =
                 reader.requiredOr(
-                        table.map(List::size), 1, "number of ranks", RankVariables.WORLD_SIZE);
+                        table.map(RankTable::size), 1, "number of ranks", RankVariables.WORLD_SIZE);
         int localRank =
                 reader.requiredOr(
-                        table.filter(ranks -> rank >= 0 && rank < ranks.size())
-                                .map(ranks -> ranks.get(rank).localRank()),
+                        tableOf(table, rank).map(ranks -> ranks.localRank(rank)),
                         0,
                         "rank on this host",
                         RankVariables.LOCAL_RANK);

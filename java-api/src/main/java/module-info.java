@@ -12,6 +12,7 @@ module org.jccl.api {
 
     exports org.jccl;
     exports org.jccl.spi;
+    exports org.jccl.spi.support;
     exports org.jccl.internal.checks to
             org.jccl.engine,
             org.jccl.launch,

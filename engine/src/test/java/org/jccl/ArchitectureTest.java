@@ -58,7 +58,10 @@ class ArchitectureTest {
             List.of(
                     List.of("org.jccl"),
                     List.of("org.jccl.spi"),
-                    List.of("org.jccl.internal.checks", "org.jccl.internal.json"),
+                    List.of(
+                            "org.jccl.spi.support",
+                            "org.jccl.internal.checks",
+                            "org.jccl.internal.json"),
                     List.of("org.jccl.store"),
                     List.of("org.jccl.internal.rendezvous"),
                     List.of("org.jccl.bootstrap"),

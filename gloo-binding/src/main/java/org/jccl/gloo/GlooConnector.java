@@ -24,7 +24,7 @@ import org.jccl.UsageException;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Descriptors;
-import org.jccl.spi.NativeStatus;
+import org.jccl.spi.support.NativeStatus;
 
 /**
  * Forms the mesh of connections. Each rank listens, publishes its address in the store, reads the

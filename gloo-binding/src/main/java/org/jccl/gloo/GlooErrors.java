@@ -6,7 +6,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jccl.JcclException;
 import org.jccl.spi.Durations;
-import org.jccl.spi.NativeStatus;
+import org.jccl.spi.support.NativeStatus;
 
 /** Converts the shim's status to an exception. */
 final class GlooErrors {

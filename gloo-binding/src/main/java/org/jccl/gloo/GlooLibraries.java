@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Set;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
-import org.jccl.spi.NativeLibraries;
+import org.jccl.spi.support.NativeLibraries;
 
 /** Loads the shim, which contains gloo, from the jar. */
 final class GlooLibraries {

@@ -15,7 +15,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
 import org.jccl.ProcessGroup;
-import org.jccl.spi.NativeLibraries;
+import org.jccl.spi.support.NativeLibraries;
 import org.jccl.store.HashStore;
 import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Test;

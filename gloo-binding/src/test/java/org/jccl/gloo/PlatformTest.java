@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.jccl.Availability;
-import org.jccl.spi.NativeLibraries;
+import org.jccl.spi.support.NativeLibraries;
 import org.jccl.testing.JarOfAnotherPlatform;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;

@@ -5,7 +5,7 @@ import com.sun.jna.Pointer;
 import java.util.List;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
-import org.jccl.spi.MessageBatch.Message;
+import org.jccl.spi.support.MessageBatch.Message;
 
 /**
  * HCCL's functions on one communicator, for the thread that was admitted; closing it admits others.

@@ -8,9 +8,9 @@ import org.jccl.ReduceOp;
 import org.jccl.spi.Capabilities;
 import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.CommunicatorConfig;
-import org.jccl.spi.MessageBatch;
-import org.jccl.spi.MessageBatch.Message;
 import org.jccl.spi.StreamCommunicator;
+import org.jccl.spi.support.MessageBatch;
+import org.jccl.spi.support.MessageBatch.Message;
 
 /**
  * One rank's {@code HcclComm}. Every operation is enqueued on the given stream. An operation that

@@ -5,8 +5,8 @@ import com.sun.jna.Pointer;
 import java.time.Duration;
 import org.jccl.JcclException;
 import org.jccl.spi.CleanUp;
-import org.jccl.spi.CommunicatorHandle;
 import org.jccl.spi.Polling;
+import org.jccl.spi.support.CommunicatorHandle;
 
 /**
  * Lifetime of an {@code HcclComm}. HCCL has no abort: an operation that a device has begun ends

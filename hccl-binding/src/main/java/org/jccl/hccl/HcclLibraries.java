@@ -20,8 +20,8 @@ import org.jccl.Availability;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.UsageException;
-import org.jccl.spi.LibrarySearch;
-import org.jccl.spi.NativeLibraries;
+import org.jccl.spi.support.LibrarySearch;
+import org.jccl.spi.support.NativeLibraries;
 
 /** CANN's libraries, loaded by absolute path once in a process. */
 final class HcclLibraries {

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.stream.Stream;
-import org.jccl.spi.LibrarySearch;
+import org.jccl.spi.support.LibrarySearch;
 
 /** The two parts of CANN that are searched for, each in one or two files. */
 enum HcclLibrary {

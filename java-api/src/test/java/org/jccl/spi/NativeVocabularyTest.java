@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
+import org.jccl.spi.support.NativeStatus;
 import org.jccl.testing.NativeWords;
 import org.junit.jupiter.api.Test;
 

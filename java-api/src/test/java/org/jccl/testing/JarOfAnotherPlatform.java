@@ -5,7 +5,7 @@ import java.net.URL;
 import java.net.URLClassLoader;
 import org.jccl.Availability;
 import org.jccl.spi.BackendProvider;
-import org.jccl.spi.NativeLibraries;
+import org.jccl.spi.support.NativeLibraries;
 
 /** A binding whose jar has no native libraries for the platform that it runs on. */
 public final class JarOfAnotherPlatform extends URLClassLoader {

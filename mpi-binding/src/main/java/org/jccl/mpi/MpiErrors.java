@@ -2,7 +2,7 @@ package org.jccl.mpi;
 
 import java.nio.charset.StandardCharsets;
 import org.jccl.JcclException;
-import org.jccl.spi.NativeStatus;
+import org.jccl.spi.support.NativeStatus;
 
 /** Turns results of the shim into exceptions. */
 final class MpiErrors {

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
-import org.jccl.spi.NativeLibraries;
+import org.jccl.spi.support.NativeLibraries;
 
 /**
  * Finds the MPI library of the system, opens it, and loads the shim that was compiled for its

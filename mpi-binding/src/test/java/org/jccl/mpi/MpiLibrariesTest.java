@@ -6,7 +6,7 @@ import java.util.Map;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
 import org.jccl.ProcessGroup;
-import org.jccl.spi.NativeLibraries;
+import org.jccl.spi.support.NativeLibraries;
 import org.jccl.testing.ChildJvm;
 import org.jccl.testing.JarOfAnotherPlatform;
 import org.junit.jupiter.api.AfterEach;

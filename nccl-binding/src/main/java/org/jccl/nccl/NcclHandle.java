@@ -8,9 +8,9 @@ import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.spi.CleanUp;
-import org.jccl.spi.CommunicatorHandle;
 import org.jccl.spi.Durations;
 import org.jccl.spi.Polling;
+import org.jccl.spi.support.CommunicatorHandle;
 
 /**
  * Lifetime of an ncclComm, whose calls may go on after they came back.

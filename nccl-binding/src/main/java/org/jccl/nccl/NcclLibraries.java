@@ -10,7 +10,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
-import org.jccl.spi.NativeLibraries;
+import org.jccl.spi.support.NativeLibraries;
 
 /**
  * Loads the shim, which has the native methods, and has it open the vendor's libraries. A process

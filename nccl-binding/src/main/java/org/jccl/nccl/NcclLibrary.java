@@ -4,7 +4,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
-import org.jccl.spi.LibrarySearch;
+import org.jccl.spi.support.LibrarySearch;
 
 /**
  * The libraries of the vendor, in the order in which they are tried. The CUDA runtime is that of 13

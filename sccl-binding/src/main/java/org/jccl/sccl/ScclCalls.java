@@ -1,7 +1,7 @@
 package org.jccl.sccl;
 
 import org.jccl.DataType;
-import org.jccl.spi.MessageBatch.Message;
+import org.jccl.spi.support.MessageBatch.Message;
 
 /**
  * SCCL's functions on one communicator, for the thread that has begun with a queue. The methods

@@ -16,9 +16,9 @@ import java.util.Properties;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jccl.Availability;
-import org.jccl.spi.LibrarySearch;
-import org.jccl.spi.NativeLibraries;
 import org.jccl.spi.PathSetting;
+import org.jccl.spi.support.LibrarySearch;
+import org.jccl.spi.support.NativeLibraries;
 
 /**
  * The vendor's three libraries, loaded by absolute path and in order: libsccl needs {@code

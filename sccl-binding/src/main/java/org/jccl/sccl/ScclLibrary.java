@@ -5,7 +5,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
-import org.jccl.spi.LibrarySearch;
+import org.jccl.spi.support.LibrarySearch;
 
 /** The three libraries of the vendor, in the order in which they are loaded. */
 enum ScclLibrary {

@@ -11,7 +11,7 @@ import java.util.Map;
 import org.jccl.Availability;
 import org.jccl.BootstrapException;
 import org.jccl.bootstrap.ClusterEnvironment;
-import org.jccl.spi.NativeLibraries;
+import org.jccl.spi.support.NativeLibraries;
 
 /**
  * The output of {@code jccl info}.

@@ -1,4 +1,4 @@
-package org.jccl.spi;
+package org.jccl.spi.support;
 
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;

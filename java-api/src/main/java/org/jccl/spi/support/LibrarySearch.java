@@ -1,4 +1,4 @@
-package org.jccl.spi;
+package org.jccl.spi.support;
 
 import java.io.File;
 import java.io.IOException;
@@ -13,6 +13,7 @@ import java.util.Properties;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jccl.UsageException;
+import org.jccl.spi.PathSetting;
 
 /**
  * The places where a library of the host may be, best first. A binding adds them in the order that

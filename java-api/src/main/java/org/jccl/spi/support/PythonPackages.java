@@ -1,4 +1,4 @@
-package org.jccl.spi;
+package org.jccl.spi.support;
 
 import java.io.File;
 import java.io.IOException;
@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.function.BiConsumer;
+import org.jccl.spi.PathSetting;
 
 /**
  * Finds the package folders from which a Python of this process would import, without starting one:

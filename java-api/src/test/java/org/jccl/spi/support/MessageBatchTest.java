@@ -1,4 +1,4 @@
-package org.jccl.spi;
+package org.jccl.spi.support;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Queue;
 import java.util.Random;
 import org.jccl.DataType;
-import org.jccl.spi.MessageBatch.Message;
+import org.jccl.spi.support.MessageBatch.Message;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;

@@ -1,4 +1,4 @@
-package org.jccl.spi;
+package org.jccl.spi.support;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
@@ -27,6 +27,7 @@ import java.util.zip.CRC32;
 import org.jccl.BackendUnavailableException;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
+import org.jccl.spi.PathSetting;
 
 /**
  * Loads the native libraries in the jar of a binding.

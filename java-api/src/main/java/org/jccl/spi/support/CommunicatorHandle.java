@@ -1,4 +1,4 @@
-package org.jccl.spi;
+package org.jccl.spi.support;
 
 import java.time.Duration;
 import java.util.Locale;
@@ -7,6 +7,9 @@ import java.util.function.Supplier;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
+import org.jccl.spi.BoundedCall;
+import org.jccl.spi.CallLock;
+import org.jccl.spi.CleanUp;
 
 /**
  * The lifetime of a native communicator whose calls may block forever. One thread is inside at a

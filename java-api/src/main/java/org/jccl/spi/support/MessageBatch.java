@@ -1,4 +1,4 @@
-package org.jccl.spi;
+package org.jccl.spi.support;
 
 import java.util.ArrayList;
 import java.util.Comparator;

@@ -1,4 +1,4 @@
-package org.jccl.spi;
+package org.jccl.spi.support;
 
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;

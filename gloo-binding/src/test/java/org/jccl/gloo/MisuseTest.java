@@ -253,6 +253,7 @@ final class MisuseTest {
                                         .timeout(expires(Duration.ofMillis(200)))
                                         .options(GlooOptions.onHost("127.0.0.1")))
                 .without("org.jccl.spi", LOW)
+                .without("org.jccl.spi.support", LOW)
                 .without("org.jccl.store", WAITS)
                 .without("Rendezvous.in", LOW)
                 .without("MembershipReader.*", "called by launchers' readers, which are")
@@ -274,6 +275,7 @@ final class MisuseTest {
         List<Misuse.Call> calls =
                 misuse().calls(
                                 ProcessGroup.class,
+                                Rendezvous.class,
                                 ProcessLauncher.class,
                                 RankTable.class,
                                 GlooProvider.class);

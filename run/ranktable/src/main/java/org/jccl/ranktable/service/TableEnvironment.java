@@ -7,6 +7,8 @@ import java.util.Map;
 import java.util.Optional;
 import org.jccl.bootstrap.ClusterEnvironment;
 import org.jccl.bootstrap.MembershipReader;
+import org.jccl.internal.checks.Require;
+import org.jccl.internal.rendezvous.RankVariables;
 import org.jccl.ranktable.RankTable;
 import org.jccl.ranktable.RankTableException;
 
@@ -19,8 +21,8 @@ abstract class TableEnvironment implements ClusterEnvironment {
     /** Problems of the table, but that it is not complete, are reported when it is read. */
     @Override
     public void awaitReady(Map<String, String> environment, Duration timeout) {
-        String file = environment.getOrDefault(RankTable.VARIABLE, "");
-        if (!file.isBlank() && !timeout.isNegative()) {
+        String file = RankVariables.required(environment).getOrDefault(RankTable.VARIABLE, "");
+        if (!Require.nonNull(timeout, "timeout").isNegative() && !file.isBlank()) {
             try {
                 RankTable.awaitCompleted(Path.of(file), timeout);
             } catch (InvalidPathException e) {

@@ -20,6 +20,7 @@ module org.jccl.api {
             org.jccl.store;
     exports org.jccl.internal.json to
             org.jccl.engine,
+            org.jccl.ranktable,
             org.jccl.store;
 
     uses org.jccl.JcclProvider;

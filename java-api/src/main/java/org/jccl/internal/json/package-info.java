@@ -1,2 +1,2 @@
-/** Writes JSON, for recordings and for torchrun's error file. Uses no other package. */
+/** Writes JSON: recordings, torchrun's error file, rank tables. Uses no other package. */
 package org.jccl.internal.json;

@@ -13,6 +13,7 @@ import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
+import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
 import org.jccl.StoreTimeoutException;
@@ -23,21 +24,26 @@ import org.jccl.StoreTimeoutException;
  */
 public final class Arrivals {
 
-    private static final int MOST_SHOWN = 40;
+    private static final int MAX_SHOWN = 40;
 
     /** A longer run of ranks is shown as first and last. */
-    private static final int LEAST_RUN = 4;
+    private static final int MIN_RUN = 4;
 
     /** After this many ranks and runs, the others are only counted. */
-    private static final int MOST_RUNS = 32;
+    private static final int MAX_RUNS = 32;
 
     /** How long a rank waits for the store when the exchange has failed or is over. */
-    static final Duration GRACE_PERIOD = Duration.ofSeconds(2);
+    private static final Duration GRACE_PERIOD = Duration.ofSeconds(2);
+
+    /** How much earlier than others a rank may give up. Ranks start to wait at about one time. */
+    private static final Duration GIVING_UP_TIME = Duration.ofSeconds(1);
+
+    private static final String SILENT =
+            "the store does not answer, so nobody knows which have not come";
 
     private final Store store;
     private final int size;
     private final IntFunction<String> key;
-    private final MissingRanks missing;
 
     /**
      * Creates a rendezvous; nothing is written yet.
@@ -50,7 +56,6 @@ public final class Arrivals {
         this.store = store;
         this.size = size;
         this.key = key;
-        this.missing = new MissingRanks(store, size, key);
     }
 
     /**
@@ -58,7 +63,7 @@ public final class Arrivals {
      *
      * @param rank which
      * @param value to be read by the others
-     * @throws org.jccl.StoreException when the store can not be reached
+     * @throws org.jccl.StoreException when the store cannot be reached
      */
     public void arrive(int rank, byte[] value) {
         store.set(key.apply(rank), value);
@@ -79,7 +84,7 @@ public final class Arrivals {
      * @throws OperationTimeoutException if a rank does not arrive in time, or another rank stopped
      *     waiting before; lists the missing ranks. Every rank that arrives later throws it too
      * @throws BootstrapException if the store has something else than rank 0 wrote
-     * @throws org.jccl.StoreException when the store can not be reached
+     * @throws org.jccl.StoreException when the store cannot be reached
      */
     public List<byte[]> exchange(
             int rank, byte[] value, Duration within, String what, Duration timeout) {
@@ -109,9 +114,9 @@ public final class Arrivals {
         try {
             store.await(List.of(everything()), within);
         } catch (StoreTimeoutException e) {
-            String absent = missing.among(everybody(), e);
+            String absent = absent(everybody(), e);
             String why =
-                    absent.equals(missing.allArrived())
+                    absent.equals(allArrived())
                             ? absent + ", but rank 0 has not passed on what they said"
                             : absent;
             byte[] decided = stop(ExchangedValues.encodeStopped(rank, why), e);
@@ -187,7 +192,7 @@ public final class Arrivals {
      * @param timeout that the user gave for all of it, for messages
      * @return the values, by rank
      * @throws OperationTimeoutException if a rank does not arrive in time; lists the missing ranks
-     * @throws org.jccl.StoreException when the store can not be reached
+     * @throws org.jccl.StoreException when the store cannot be reached
      */
     public List<byte[]> await(Duration within, String what, Duration timeout) {
         return await(everybody(), within, what, timeout);
@@ -202,14 +207,14 @@ public final class Arrivals {
      * @param timeout that the user gave for all of it, for messages
      * @return their values, in the order of the ranks
      * @throws OperationTimeoutException if a rank does not arrive in time; lists the missing ranks
-     * @throws org.jccl.StoreException when the store can not be reached
+     * @throws org.jccl.StoreException when the store cannot be reached
      */
     public List<byte[]> await(List<Integer> ranks, Duration within, String what, Duration timeout) {
         List<String> keys = ranks.stream().map(key::apply).toList();
         try {
             store.await(keys, within);
         } catch (StoreTimeoutException e) {
-            throw late(missing.among(ranks, e), what, timeout, e);
+            throw late(absent(ranks, e), what, timeout, e);
         }
         return store.multiGet(keys);
     }
@@ -237,12 +242,63 @@ public final class Arrivals {
      *     all but ranks [2] have given up}
      */
     public String giveUp(int rank) {
-        return missing.giveUp(rank);
+        return withinGracePeriod(
+                () -> {
+                    store.set(gaveUpKey(rank), new byte[0]);
+                    List<Integer> missing = missing(store, everybody(), key);
+                    return missing.isEmpty() ? awaitOthersGivingUp() : describe(missing);
+                });
     }
 
     /** Like {@link #giveUp(int)}, but asks nothing of a store that did not answer. */
     String giveUp(int rank, OperationTimeoutException late) {
-        return missing.giveUp(rank, late);
+        return SilentStore.isCauseOf(late) ? SILENT : giveUp(rank);
+    }
+
+    private String awaitOthersGivingUp() {
+        List<Integer> silent = List.of();
+        try {
+            store.await(everybody().stream().map(this::gaveUpKey).toList(), GIVING_UP_TIME);
+        } catch (StoreTimeoutException e) {
+            silent = missing(store, everybody(), this::gaveUpKey); // none if the last was late
+        }
+        return "all %s have come, and %shave given up"
+                .formatted(size, silent.isEmpty() ? "" : "all but ranks " + ranks(silent) + " ");
+    }
+
+    private String gaveUpKey(int rank) {
+        return key.apply(rank) + "/gave-up";
+    }
+
+    /** Lists those of some ranks that have not arrived. */
+    private String absent(List<Integer> ranks, StoreTimeoutException late) {
+        return SilentStore.isCauseOf(late)
+                ? SILENT
+                : withinGracePeriod(() -> describe(missing(store, ranks, key)));
+    }
+
+    private String describe(List<Integer> missing) {
+        return missing.isEmpty()
+                ? allArrived()
+                : "ranks " + ranks(missing) + " of " + size + " have not come";
+    }
+
+    private String allArrived() {
+        return "all " + size + " have come by now";
+    }
+
+    /** Explains a wait that failed. That takes a short time only, since the wait took too long. */
+    private static String withinGracePeriod(Supplier<String> explanation) {
+        AtomicReference<String> found = new AtomicReference<>();
+        try {
+            if (BoundedCall.run(
+                    "jccl-absent-ranks", () -> found.set(explanation.get()), GRACE_PERIOD)) {
+                return found.get();
+            }
+        } catch (JcclException e) {
+            CleanUp.failed("looking for ranks that have not come", e);
+        }
+        return SILENT;
     }
 
     /**
@@ -276,7 +332,7 @@ public final class Arrivals {
     public static String ranks(List<Integer> ranks) {
         List<String> words = new ArrayList<>();
         for (int first = 0; first < ranks.size(); ) {
-            if (words.size() == MOST_RUNS) {
+            if (words.size() == MAX_RUNS) {
                 words.add("and " + (ranks.size() - first) + " more");
                 break;
             }
@@ -284,7 +340,7 @@ public final class Arrivals {
             while (last + 1 < ranks.size() && ranks.get(last + 1) == ranks.get(last) + 1) {
                 last++;
             }
-            if (last - first < LEAST_RUN) {
+            if (last - first < MIN_RUN) {
                 last = first;
                 words.add(ranks.get(first).toString());
             } else {
@@ -353,7 +409,7 @@ public final class Arrivals {
     }
 
     private static BootstrapException corrupt(String key, String said, String instead) {
-        String begin = said.length() > MOST_SHOWN ? said.substring(0, MOST_SHOWN) + "..." : said;
+        String begin = said.length() > MAX_SHOWN ? said.substring(0, MAX_SHOWN) + "..." : said;
         return new BootstrapException(
                 FailureContext.NONE,
                 "the store has \""

@@ -2,12 +2,16 @@ package org.jccl.internal.group;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
@@ -19,6 +23,7 @@ import org.jccl.StoreTimeoutException;
 import org.jccl.internal.backend.Release;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.BoundedCall;
+import org.jccl.spi.Deadline;
 import org.jccl.spi.Durations;
 import org.jccl.spi.LocalHost;
 import org.jccl.spi.Polling;
@@ -45,19 +50,31 @@ public final class WorldAgreement {
     private static final String OVER = "over";
 
     private static final String COUNTER = "made";
-    static final String TAKEN = "taken ";
+    private static final String TAKEN = "taken ";
 
     /** In a ticket, separates the random text, the version of JCCL, and the host. */
     private static final char AT = '@';
 
-    static final String WITHDRAWN = "";
+    private static final String WITHDRAWN = "";
     private static final String RETRY = "again";
 
     /** Begins an answer that says why there will be no world. */
     private static final String REFUSED = "refused: ";
 
-    private static final Duration SHORTEST_POLL = Duration.ofMillis(5);
-    private static final Duration LONGEST_POLL = Duration.ofMillis(50);
+    /** The key for the reason why rank 0 gave up. */
+    private static final String WHY = "why";
+
+    /**
+     * In larger worlds, only rank 0 searches for missing ranks. If all ranks searched at the same
+     * time, the store could not answer in time.
+     */
+    private static final int MAX_LOOK = 256;
+
+    /** How much later than this rank rank 0 may time out. */
+    private static final Duration RANK_ZERO_GRACE = Duration.ofSeconds(2);
+
+    private static final Duration MIN_POLL = Duration.ofMillis(5);
+    private static final Duration MAX_POLL = Duration.ofMillis(50);
 
     /** How long to wait for an answer that rank 0 is about to write. */
     private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(5);
@@ -71,8 +88,7 @@ public final class WorldAgreement {
     private final boolean servesOneWorld;
     private final Duration timeout;
     private final Release release;
-    private final AbsentRanks absent;
-    private final long deadline;
+    private final Deadline deadline;
 
     /** Creates the agreement of one attempt to join, with the whole timeout. */
     public WorldAgreement(
@@ -122,8 +138,7 @@ public final class WorldAgreement {
         this.servesOneWorld = servesOneWorld;
         this.timeout = timeout;
         this.worlds = new PrefixStore(PREFIX, root);
-        this.absent = new AbsentRanks(store, worlds, rank, size, servesOneWorld, timeout);
-        this.deadline = System.nanoTime() + within.toNanos();
+        this.deadline = Deadline.after(within);
     }
 
     /**
@@ -137,14 +152,14 @@ public final class WorldAgreement {
      */
     public Store enter() {
         // Ranks of other sizes wait under other keys.
-        worlds.set(AbsentRanks.sizeOf(rank), bytes(Integer.toString(size)));
+        worlds.set(sizeOf(rank), bytes(Integer.toString(size)));
         String world =
                 WaitLog.during(
                         "world, rank " + rank,
                         rank,
                         size,
                         this::waiting,
-                        absent::inOtherWorlds,
+                        this::inOtherWorlds,
                         rank == 0 ? this::invite : this::accept);
         return new PrefixStore(PREFIX + "/" + size + "/" + world, root);
     }
@@ -152,7 +167,7 @@ public final class WorldAgreement {
     /** Returns the hosts of ranks that wait, including this one. */
     private SortedMap<Integer, String> waiting(List<Integer> ranks) {
         SortedMap<Integer, String> hosts = new TreeMap<>();
-        absent.present(ranks)
+        present(ranks)
                 .forEach(
                         (other, ticket) -> {
                             if (waits(ticket)) {
@@ -190,14 +205,14 @@ public final class WorldAgreement {
         try {
             store.await(List.of(key), left());
         } catch (StoreTimeoutException e) {
-            String present = atOnce(() -> exchange(ticketOf(rank), ticket, WITHDRAWN), e);
+            String present = bounded(() -> exchange(ticketOf(rank), ticket, WITHDRAWN), e);
             if (present.equals(WITHDRAWN)) {
                 throw missing(e);
             }
             if (!present.equals(TAKEN + ticket)) {
-                throw twice(e);
+                throw duplicateRank(e);
             }
-            awaitOwed(key);
+            awaitPromisedAnswer(key);
         }
         String answer = Arrivals.text(store.get(key));
         store.deleteKey(key);
@@ -205,7 +220,7 @@ public final class WorldAgreement {
     }
 
     /** Once its ticket was taken, a rank belongs to the world, even after its timeout. */
-    private void awaitOwed(String key) {
+    private void awaitPromisedAnswer(String key) {
         try {
             store.await(List.of(key), ANSWER_TIMEOUT);
         } catch (StoreTimeoutException e) {
@@ -217,7 +232,7 @@ public final class WorldAgreement {
     }
 
     private String invite() {
-        store.deleteKey(AbsentRanks.WHY);
+        store.deleteKey(WHY);
         put(ticketOf(0), newTicket());
         List<Integer> others = IntStream.range(1, size).boxed().toList();
         try {
@@ -235,7 +250,7 @@ public final class WorldAgreement {
             }
         } catch (OperationTimeoutException e) {
             close(WITHDRAWN);
-            sendAway(others);
+            rejectWaiting(others);
             throw e;
         }
     }
@@ -280,18 +295,18 @@ public final class WorldAgreement {
         } catch (StoreTimeoutException e) {
             throw missing(e);
         }
-        Duration pause = SHORTEST_POLL;
+        Duration pause = MIN_POLL;
         while (true) {
             List<String> tickets = store.multiGet(keys).stream().map(Arrivals::text).toList();
             if (tickets.stream().allMatch(WorldAgreement::waits)) {
                 return tickets;
             }
-            if (deadline - System.nanoTime() <= 0) {
+            if (deadline.hasPassed()) {
                 throw missing(null);
             }
             Polling.sleep(pause);
             Duration longer = pause.multipliedBy(2);
-            pause = longer.compareTo(LONGEST_POLL) > 0 ? LONGEST_POLL : longer;
+            pause = longer.compareTo(MAX_POLL) > 0 ? MAX_POLL : longer;
         }
     }
 
@@ -322,24 +337,144 @@ public final class WorldAgreement {
     }
 
     /** Ranks that wait in a store that is about to close would wait until then. */
-    private void sendAway(List<Integer> others) {
+    private void rejectWaiting(List<Integer> others) {
         if (servesOneWorld) {
             List<String> waiting =
-                    absent.present(others).values().stream().filter(WorldAgreement::waits).toList();
+                    present(others).values().stream().filter(WorldAgreement::waits).toList();
             answer(waiting, RETRY);
         }
+    }
+
+    /**
+     * Describes the missing ranks. The ranks time out at about the same time, so a rank that has
+     * withdrawn its ticket was present and is not missing.
+     */
+    private String describeMissing() {
+        if (rank > 0 && size > MAX_LOOK) {
+            return whatRankZeroSays();
+        }
+        String found = lookForMissing();
+        if (rank == 0) {
+            put(WHY, found);
+        }
+        return found;
+    }
+
+    /** Returns the description of rank 0, for worlds in which not every rank searches. */
+    private String whatRankZeroSays() {
+        String ofRankZero = present(List.of(0)).getOrDefault(0, TAKEN);
+        if (ofRankZero.startsWith(TAKEN)) {
+            return "ranks [0] of " + size + " did not join within " + Durations.text(timeout);
+        }
+        try {
+            store.await(List.of(WHY), RANK_ZERO_GRACE);
+        } catch (StoreTimeoutException e) {
+            return "the world of %s ranks was not made within %s; rank 0 still waits, and its message will name the missing ranks"
+                    .formatted(size, Durations.text(timeout));
+        }
+        return "rank 0 gave up: " + Arrivals.text(store.get(WHY));
+    }
+
+    private String lookForMissing() {
+        List<Integer> absent = new ArrayList<>();
+        List<Integer> gaveUp = new ArrayList<>();
+        // If rank 0 serves this store, it is present.
+        List<Integer> others =
+                IntStream.range(servesOneWorld ? 1 : 0, size)
+                        .filter(other -> other != rank)
+                        .boxed()
+                        .toList();
+        Map<Integer, String> tickets = present(others);
+        for (int other : others) {
+            String ticket = tickets.get(other);
+            if (ticket == null || !waits(ticket)) {
+                (WITHDRAWN.equals(ticket) ? gaveUp : absent).add(other);
+            }
+        }
+        String rest =
+                " within %s%s"
+                        .formatted(
+                                Durations.text(timeout),
+                                gaveUp.isEmpty()
+                                        ? ""
+                                        : " (ranks "
+                                                + Arrivals.ranks(gaveUp)
+                                                + " came, and gave up before)");
+        if (!absent.isEmpty()) {
+            return "ranks "
+                    + Arrivals.ranks(absent)
+                    + " of "
+                    + size
+                    + " did not join"
+                    + rest
+                    + inOtherWorlds(absent);
+        }
+        return rank == 0 || gaveUp.contains(0)
+                ? "the world of " + size + " ranks was not made" + rest
+                : "rank 0 did not make the world of " + size + " ranks, though all came," + rest;
+    }
+
+    /** Says which absent ranks wait, or waited, for a world of another size. */
+    private String inOtherWorlds(List<Integer> absent) {
+        SortedMap<Integer, List<Integer>> bySize = new TreeMap<>();
+        values(worlds, absent, WorldAgreement::sizeOf)
+                .forEach(
+                        (other, text) -> {
+                            int theirs = Integer.parseInt(text);
+                            if (theirs != size && isWithoutWorld(other, theirs)) {
+                                bySize.computeIfAbsent(theirs, any -> new ArrayList<>()).add(other);
+                            }
+                        });
+        StringBuilder found = new StringBuilder();
+        bySize.forEach(
+                (theirs, ranks) ->
+                        found.append("; ranks ")
+                                .append(Arrivals.ranks(ranks))
+                                .append(" want a world of ")
+                                .append(theirs)
+                                .append(" ranks"));
+        return found.toString();
+    }
+
+    /** Its ticket in a world that was made is an old one. */
+    private boolean isWithoutWorld(int other, int theirs) {
+        String key = theirs + "/" + ticketOf(other);
+        return worlds.check(List.of(key)) && !Arrivals.text(worlds.get(key)).startsWith(TAKEN);
+    }
+
+    private static String sizeOf(int rank) {
+        return "size/" + rank;
+    }
+
+    /** Returns the tickets of ranks. Ranks that never wrote one are not among the keys. */
+    private Map<Integer, String> present(List<Integer> ranks) {
+        return values(store, ranks, WorldAgreement::ticketOf);
+    }
+
+    private static Map<Integer, String> values(
+            Store from, List<Integer> ranks, IntFunction<String> key) {
+        List<Integer> came = new ArrayList<>(ranks);
+        came.removeAll(new HashSet<>(Arrivals.missing(from, ranks, key)));
+        Map<Integer, String> found = new TreeMap<>();
+        if (!came.isEmpty()) {
+            List<byte[]> values = from.multiGet(came.stream().map(key::apply).toList());
+            for (int i = 0; i < came.size(); i++) {
+                found.put(came.get(i), Arrivals.text(values.get(i)));
+            }
+        }
+        return found;
     }
 
     private OperationTimeoutException missing(StoreTimeoutException cause) {
         return new OperationTimeoutException(
                 context,
                 "%s; check that they run and build the same world, with the same number of ranks"
-                        .formatted(atOnce(absent::describe, cause)),
+                        .formatted(bounded(this::describeMissing, cause)),
                 SilentStore.asCause(cause));
     }
 
     /** Calls the store with a short time limit, because the timeout has passed. */
-    private <T> T atOnce(Supplier<T> question, StoreTimeoutException cause) {
+    private <T> T bounded(Supplier<T> question, StoreTimeoutException cause) {
         AtomicReference<T> answer = new AtomicReference<>();
         Runnable ask = () -> answer.set(question.get());
         BoundedCall call = BoundedCall.start("jccl-world-" + rank, ask);
@@ -357,7 +492,7 @@ public final class WorldAgreement {
                 SilentStore.asCause(cause));
     }
 
-    private OperationTimeoutException twice(StoreTimeoutException cause) {
+    private OperationTimeoutException duplicateRank(StoreTimeoutException cause) {
         return new OperationTimeoutException(
                 context,
                 "another process, or another thread of this one, joined the same world as rank %s after this one; give each its own rank"
@@ -366,8 +501,7 @@ public final class WorldAgreement {
     }
 
     private Duration left() {
-        return Duration.ofNanos(
-                Math.max(TimeUnit.MILLISECONDS.toNanos(1), deadline - System.nanoTime()));
+        return Duration.ofNanos(Math.max(TimeUnit.MILLISECONDS.toNanos(1), deadline.nanosLeft()));
     }
 
     private void put(String key, String value) {
@@ -379,7 +513,7 @@ public final class WorldAgreement {
     }
 
     /** Returns whether a rank with this ticket waits for an answer. */
-    static boolean waits(String ticket) {
+    private static boolean waits(String ticket) {
         return !ticket.equals(WITHDRAWN) && !ticket.startsWith(TAKEN);
     }
 
@@ -397,7 +531,7 @@ public final class WorldAgreement {
         return ticket.substring(from, Math.max(from, ticket.lastIndexOf(AT)));
     }
 
-    static String ticketOf(int rank) {
+    private static String ticketOf(int rank) {
         return "ticket/" + rank;
     }
 

@@ -15,9 +15,9 @@ import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.internal.membership.Candidate.State;
 import org.jccl.internal.rendezvous.JobEnd;
-import org.jccl.internal.rendezvous.TimeLimit;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.CleanUp;
+import org.jccl.spi.Deadline;
 import org.jccl.spi.Durations;
 import org.jccl.spi.Polling;
 
@@ -127,7 +127,7 @@ public final class Agreement<G> {
     public G next(Duration patience, Duration timeout) {
         Duration most = shorter(patience.multipliedBy(2), timeout);
         Duration time = SHORTEST_FORMING.compareTo(most) > 0 ? SHORTEST_FORMING : most;
-        TimeLimit end = TimeLimit.in(timeout);
+        Deadline end = Deadline.after(timeout);
         candidate.leave();
         while (true) {
             Optional<G> made = attempt(patience, time, end);
@@ -147,21 +147,21 @@ public final class Agreement<G> {
     }
 
     /** One attempt. Returns empty if the members did not form a group. */
-    private Optional<G> attempt(Duration patience, Duration time, TimeLimit end) {
+    private Optional<G> attempt(Duration patience, Duration time, Deadline end) {
         if (candidate.state() == State.OPENING) {
             candidate.step(keys, false);
         }
-        TimeLimit waiting = TimeLimit.in(patience);
+        Deadline waiting = Deadline.after(patience);
         while (isGathering() && !isTooLate()) {
-            candidate.step(keys, waiting.isOver());
+            candidate.step(keys, waiting.hasPassed());
             if (candidate.state() == State.CHECKING) {
                 keys.awaitMembers(
-                        candidate.attempt(), waiting.isOver() ? WAIT : waiting.atMost(WAIT));
+                        candidate.attempt(), waiting.hasPassed() ? WAIT : waiting.atMost(WAIT));
             }
-            if (isGathering() && (generation() < 0 || waiting.isOver())) {
+            if (isGathering() && (generation() < 0 || waiting.hasPassed())) {
                 requireJob();
             }
-            if (end.isOver() && isGathering()) {
+            if (end.hasPassed() && isGathering()) {
                 return Optional.empty();
             }
         }
@@ -172,9 +172,9 @@ public final class Agreement<G> {
             formed = form(time);
             candidate.formed(formed.isPresent());
         }
-        TimeLimit others = TimeLimit.in(time.multipliedBy(2));
+        Deadline others = Deadline.after(time.multipliedBy(2));
         while (candidate.state() != State.MADE && candidate.attempt() == attempt) {
-            candidate.step(keys, others.isOver());
+            candidate.step(keys, others.hasPassed());
             if (candidate.state() == State.AWAITING || candidate.state() == State.OUTSIDE) {
                 Polling.sleep(POLL);
             }
@@ -262,8 +262,8 @@ public final class Agreement<G> {
         }
     }
 
-    private void requireTime(TimeLimit end, Duration timeout) {
-        if (!end.isOver()) {
+    private void requireTime(Deadline end, Duration timeout) {
+        if (!end.hasPassed()) {
             return;
         }
         String why =

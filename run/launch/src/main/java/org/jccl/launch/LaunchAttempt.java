@@ -15,7 +15,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.jccl.JcclException.Category;
 import org.jccl.StoreException;
-import org.jccl.internal.rendezvous.TimeLimit;
+import org.jccl.spi.Deadline;
 import org.jccl.spi.Durations;
 import org.jccl.spi.LocalHost;
 
@@ -64,7 +64,7 @@ final class LaunchAttempt {
      *
      * @return why the attempt failed, or empty if every rank of this node exited with 0
      */
-    Optional<LaunchException> run(TimeLimit limit) {
+    Optional<LaunchException> run(Deadline limit) {
         // Without the hook, ending this JVM (Ctrl-C, SIGTERM) would leave the ranks running.
         Thread hook = new Thread(this::shutDown, "jccl-stop-ranks");
         Runtime.getRuntime().addShutdownHook(hook);
@@ -196,14 +196,14 @@ final class LaunchAttempt {
         return true;
     }
 
-    private Optional<LaunchException> await(TimeLimit limit) {
+    private Optional<LaunchException> await(Deadline limit) {
         int running = ranks.size();
         List<RankProcess> failed = new ArrayList<>();
         try {
             while (running > 0) {
                 // A rank may have ended whose exit is not reported yet, also when the time is over.
-                boolean over = limit.isOver() && ranks.stream().anyMatch(RankProcess::isAlive);
-                Duration pause = limit.isOver() && !over ? POLL : limit.atMost(POLL);
+                boolean over = limit.hasPassed() && ranks.stream().anyMatch(RankProcess::isAlive);
+                Duration pause = limit.hasPassed() && !over ? POLL : limit.atMost(POLL);
                 RankProcess process = ended.poll(pause.toNanos(), TimeUnit.NANOSECONDS);
                 if (process != null && process.exitCode() != 0) {
                     if (replace(process)) {
@@ -273,9 +273,9 @@ final class LaunchAttempt {
      * may only have noticed that another rank closes its groups because its program is failing.
      */
     private void awaitFailureOfProgram(List<RankProcess> failed) throws InterruptedException {
-        TimeLimit limit = TimeLimit.in(USAGE_GRACE);
+        Deadline limit = Deadline.after(USAGE_GRACE);
         while (!shuttingDown
-                && !limit.isOver()
+                && !limit.hasPassed()
                 && failed.stream().allMatch(LaunchAttempt::wouldFailAgain)
                 && !reported.containsAll(ranks)) {
             RankProcess process =

@@ -15,7 +15,7 @@ import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
 import org.jccl.internal.checks.Counted;
 import org.jccl.internal.rendezvous.JobEnd;
-import org.jccl.internal.rendezvous.TimeLimit;
+import org.jccl.spi.Deadline;
 import org.jccl.store.PrefixStore;
 
 /**
@@ -60,7 +60,7 @@ final class NodeAgreement implements OtherNodes {
      *
      * @throws BootstrapException if one does not arrive, or if their options contradict each other
      */
-    void enter(TimeLimit limit) {
+    void enter(Deadline limit) {
         int node = settings.nodeRank();
         byte[] own = StoredText.bytes(UUID.randomUUID().toString());
         if (!Arrays.equals(store.compareSet("claims/" + node, new byte[0], own), own)) {
@@ -148,7 +148,7 @@ final class NodeAgreement implements OtherNodes {
      * @param own why this node failed, or empty
      * @return why the job failed, and whether all nodes start it again
      */
-    Conclusion conclude(Optional<LaunchException> own, TimeLimit limit) {
+    Conclusion conclude(Optional<LaunchException> own, Deadline limit) {
         if (own.flatMap(LaunchException::lostStore).isPresent()) {
             // Another call of the lost store would take long again.
             return new Conclusion(own, false);
@@ -186,12 +186,12 @@ final class NodeAgreement implements OtherNodes {
         return StoredText.find(store, ALIVE);
     }
 
-    private void report(LaunchException failure, TimeLimit limit) {
+    private void report(LaunchException failure, Deadline limit) {
         String why = failure.getMessage().lines().findFirst().orElse("");
         byte[] said = StoredText.bytes("node " + settings.nodeRank() + ": " + why);
         boolean first = Arrays.equals(store.compareSet(FAILED, new byte[0], said), said);
         // A rank that failed may succeed next time, unless the time of the job is over.
-        if (first && (!failure.mayPass() || limit.isOver())) {
+        if (first && (!failure.mayPass() || limit.hasPassed())) {
             store.set(GIVEN_UP, said);
         }
     }
@@ -203,9 +203,9 @@ final class NodeAgreement implements OtherNodes {
      *
      * @throws StoreException if the store is lost
      */
-    private boolean leave(boolean failed, TimeLimit limit) {
+    private boolean leave(boolean failed, Deadline limit) {
         store.set(key("leave", settings.nodeRank()), StoredText.bytes(failed ? "failed" : "done"));
-        TimeLimit end = failed ? TimeLimit.in(limit.atMost(STOP_LIMIT)) : limit;
+        Deadline end = failed ? Deadline.after(limit.atMost(STOP_LIMIT)) : limit;
         while (true) {
             Optional<String> before = lastReport();
             try {
@@ -213,7 +213,7 @@ final class NodeAgreement implements OtherNodes {
                 return true;
             } catch (StoreTimeoutException e) {
                 // Lost launchers do not fail a job that replaces ranks, and may not come back.
-                if (end.isOver() || replacesRanks() && lastReport().equals(before)) {
+                if (end.hasPassed() || replacesRanks() && lastReport().equals(before)) {
                     LOGGER.log(Level.WARNING, "not every node has stopped: {0}", e.getMessage());
                     return false;
                 }

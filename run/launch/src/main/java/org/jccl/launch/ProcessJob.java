@@ -7,7 +7,7 @@ import org.jccl.Store;
 import org.jccl.internal.rendezvous.HostedStore;
 import org.jccl.internal.rendezvous.RunId;
 import org.jccl.internal.rendezvous.StoreUrl;
-import org.jccl.internal.rendezvous.TimeLimit;
+import org.jccl.spi.Deadline;
 import org.jccl.store.TcpStore;
 
 /** One job of a {@link ProcessLauncher}: its store, and its ranks, which may be started again. */
@@ -20,10 +20,10 @@ final class ProcessJob {
     private static final Duration SILENCE = Duration.ofMinutes(1);
 
     private final LaunchSettings settings;
-    private final TimeLimit limit;
+    private final Deadline limit;
     private final OrphanReaper reaper;
 
-    ProcessJob(LaunchSettings settings, TimeLimit limit, OrphanReaper reaper) {
+    ProcessJob(LaunchSettings settings, Deadline limit, OrphanReaper reaper) {
         this.settings = settings;
         this.limit = limit;
         this.reaper = reaper;

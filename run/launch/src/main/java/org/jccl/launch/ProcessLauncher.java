@@ -3,7 +3,7 @@ package org.jccl.launch;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jccl.UsageException;
-import org.jccl.internal.rendezvous.TimeLimit;
+import org.jccl.spi.Deadline;
 
 /**
  * Starts the ranks of a job as processes of this host, with torchrun's environment variables, and
@@ -64,7 +64,7 @@ public final class ProcessLauncher {
      *     not arrive
      */
     public void run() {
-        TimeLimit limit = TimeLimit.in(settings.timeout());
+        Deadline limit = settings.timeout().map(Deadline::after).orElseGet(Deadline::none);
         LaunchSettings job = settings.ofJob();
         try (OrphanReaper reaper = OrphanReaper.start()) {
             jobs.add(reaper);

@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jccl.Store;
 import org.jccl.StoreTimeoutException;
-import org.jccl.internal.rendezvous.TimeLimit;
+import org.jccl.spi.Deadline;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -48,8 +48,7 @@ class NodeAgreementTest {
     @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD, unit = TimeUnit.SECONDS)
     void aNodeThatIsDoneDoesNotWaitForALostHost() {
         NodeAgreement node = new NodeAgreement(ofLostHost(), NODE_1_OF_2, 0);
-        NodeAgreement.Conclusion end =
-                node.conclude(Optional.empty(), TimeLimit.in(Optional.empty()));
+        NodeAgreement.Conclusion end = node.conclude(Optional.empty(), Deadline.none());
         assertThat(end.restart()).isFalse();
         assertThat(end.failure().orElseThrow())
                 .hasMessageContaining("the launcher of node 0 is gone")
@@ -66,12 +65,14 @@ class NodeAgreementTest {
         NodeAgreement.Conclusion quick =
                 new NodeAgreement(store, nodeOf2(1, 3), 0)
                         .conclude(
-                                Optional.of(failed), TimeLimit.in(expires(Duration.ofMillis(200))));
+                                Optional.of(failed),
+                                Deadline.after(expires(Duration.ofMillis(200))));
         assertThat(quick.restart()).isFalse();
         NodeAgreement.Conclusion slow =
                 new NodeAgreement(store, nodeOf2(0, 3), 0)
                         .conclude(
-                                Optional.of(failed), TimeLimit.in(enough(Duration.ofSeconds(60))));
+                                Optional.of(failed),
+                                Deadline.after(enough(Duration.ofSeconds(60))));
         assertThat(slow.restart()).isFalse();
         assertThat(slow.failure()).containsSame(failed);
     }

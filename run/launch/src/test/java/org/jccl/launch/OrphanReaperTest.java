@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.jccl.internal.rendezvous.TimeLimit;
+import org.jccl.spi.Deadline;
 import org.jccl.testing.AddressSpace;
 import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Test;
@@ -138,7 +138,7 @@ class OrphanReaperTest {
             try (OrphanReaper reaper = OrphanReaper.start()) {
                 LaunchAttempt attempt = new LaunchAttempt(settings, round, Optional::empty, reaper);
                 AddressSpace.fill();
-                assertThat(catchThrowable(() -> attempt.run(TimeLimit.in(Optional.empty()))))
+                assertThat(catchThrowable(() -> attempt.run(Deadline.none())))
                         .isInstanceOf(OutOfMemoryError.class);
                 assertThat(ProcessHandle.current().children())
                         .noneMatch(child -> child.info().command().orElse("").endsWith("sleep"));

@@ -18,10 +18,10 @@ import org.jccl.internal.rendezvous.HostedStore;
 import org.jccl.internal.rendezvous.RankVariables;
 import org.jccl.internal.rendezvous.RunId;
 import org.jccl.internal.rendezvous.StoreUrl;
-import org.jccl.internal.rendezvous.TimeLimit;
 import org.jccl.internal.rendezvous.WorldStore;
 import org.jccl.spi.BackendProvider.Broadcast;
 import org.jccl.spi.BackendProvider.World;
+import org.jccl.spi.Deadline;
 import org.jccl.spi.Descriptors;
 import org.jccl.spi.Durations;
 import org.jccl.spi.PathSetting;
@@ -218,7 +218,7 @@ public final class Rendezvous implements AutoCloseable {
      */
     public static Rendezvous in(String source, World world, Broadcast broadcast, Duration timeout) {
         boolean serve = world.rank() == 0;
-        TimeLimit limit = TimeLimit.in(timeout);
+        Deadline limit = Deadline.after(timeout);
         HostedStore served = null;
         try {
             byte[] announced = new byte[WorldStore.BYTES];
@@ -273,7 +273,7 @@ public final class Rendezvous implements AutoCloseable {
             OptionalInt worldSize,
             Duration timeout,
             Map<String, String> environment) {
-        TimeLimit limit = TimeLimit.in(timeout);
+        Deadline limit = Deadline.after(timeout);
         for (ClusterEnvironment launcher : ClusterEnvironment.known()) {
             launcher.awaitReady(environment, limit.atMost(timeout));
         }
@@ -369,7 +369,7 @@ public final class Rendezvous implements AutoCloseable {
             throw new BootstrapException(
                     FailureContext.NONE, member.source() + ": the other ranks cannot find port 0");
         }
-        TimeLimit limit = TimeLimit.in(timeout);
+        Deadline limit = Deadline.after(timeout);
         HostedStore hosted = null;
         try {
             requireDescriptors(serve, member.worldSize());

@@ -15,6 +15,7 @@ import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLException;
+import org.jccl.spi.Deadline;
 
 /**
  * One connection to a server, used by one thread at a time; another thread may close it. Sending,
@@ -204,6 +205,32 @@ final class ClientConnection implements AutoCloseable {
 
     long readLong(Deadline deadline) throws IOException {
         return little(Long.BYTES, deadline).getLong();
+    }
+
+    /** Reads an answer that must be this one. */
+    void readAnswer(byte expected, Deadline deadline) throws IOException {
+        readAnswer(expected, expected, deadline);
+    }
+
+    /** Reads an answer that must be one of two. Returns whether it is the first. */
+    boolean readAnswer(byte one, byte other, Deadline deadline) throws IOException {
+        byte answer = readByte(deadline);
+        if (answer != one && answer != other) {
+            throw new IOException("the server answered %d instead of %d".formatted(answer, other));
+        }
+        return answer == one;
+    }
+
+    long readCount(Deadline deadline) throws IOException {
+        return readCount(Long.MAX_VALUE, deadline);
+    }
+
+    long readCount(long most, Deadline deadline) throws IOException {
+        long count = readLong(deadline);
+        if (count < 0 || count > most) {
+            throw new IOException("the server answered that there are %d".formatted(count));
+        }
+        return count;
     }
 
     /** Reads a length and that many bytes. */

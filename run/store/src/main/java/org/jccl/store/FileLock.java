@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
+import org.jccl.spi.Deadline;
 import org.jccl.spi.Polling;
 
 /**

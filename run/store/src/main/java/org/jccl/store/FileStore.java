@@ -10,6 +10,7 @@ import java.util.List;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.UsageException;
+import org.jccl.spi.Deadline;
 
 /**
  * A store in a file that all ranks can open, in the format of PyTorch's FileStore, so that Java and

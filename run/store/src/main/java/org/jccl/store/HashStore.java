@@ -7,6 +7,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import org.jccl.Store;
+import org.jccl.spi.Deadline;
 
 /**
  * A store in the memory of this process, for tests and for ranks that are threads of one JVM.

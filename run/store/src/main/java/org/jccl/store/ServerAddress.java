@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jccl.NativeException;
 import org.jccl.StoreException;
+import org.jccl.spi.Deadline;
 import org.jccl.spi.Descriptors;
 import org.jccl.spi.Durations;
 

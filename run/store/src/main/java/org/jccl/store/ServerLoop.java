@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import javax.net.ssl.SSLException;
+import org.jccl.spi.Deadline;
 import org.jccl.spi.Polling;
 import org.jccl.store.ServerConnection.Stage;
 

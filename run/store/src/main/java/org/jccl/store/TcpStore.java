@@ -1,6 +1,7 @@
 package org.jccl.store;
 
 import java.io.IOException;
+import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -11,6 +12,7 @@ import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
 import org.jccl.TlsCredentials;
 import org.jccl.UsageException;
+import org.jccl.spi.Deadline;
 import org.jccl.spi.Durations;
 
 /**
@@ -35,33 +37,40 @@ public final class TcpStore implements Store {
     private static final byte[] WORKERS = "init/".getBytes(StandardCharsets.US_ASCII);
     private static final Duration POLL = Duration.ofMillis(10);
 
-    private static final Duration SHORTEST_ANSWER = Duration.ofSeconds(10);
+    private static final Duration MIN_ANSWER_TIME = Duration.ofSeconds(10);
 
-    private static final int LAST_PORT = 65_535;
+    /** Grace period for the server to start or cancel a wait whose deadline has passed. */
+    private static final Duration CANCEL_GRACE = Duration.ofSeconds(1);
+
+    private static final int MAX_PORT = 65_535;
 
     /** Limit for requests that are sent together, and for their answers. */
     private static final int BYTES_AT_ONCE = 32 << 10;
 
     private final ServerAddress address;
     private final Duration timeout;
-    private final RoundTrips server;
+
+    /** How long the server may take to answer. */
+    private final Duration answerTime;
+
+    private final ConnectionPool connections;
 
     private TcpStore(ServerAddress address, Duration timeout) {
         this.address = address;
         this.timeout = StoreArguments.timeout(timeout);
-        this.server =
-                new RoundTrips(
-                        this, address, address.connectWithRetry(this.timeout), answerTime(timeout));
+        this.answerTime = longer(timeout, MIN_ANSWER_TIME);
+        this.connections = new ConnectionPool(address, address.connectWithRetry(timeout));
     }
 
     private TcpStore(ServerAddress address, ClientConnection first, Duration answerTime) {
         this.address = address;
         this.timeout = answerTime;
-        this.server = new RoundTrips(this, address, first, answerTime);
+        this.answerTime = answerTime;
+        this.connections = new ConnectionPool(address, first);
     }
 
-    private static Duration answerTime(Duration timeout) {
-        return timeout.compareTo(SHORTEST_ANSWER) > 0 ? timeout : SHORTEST_ANSWER;
+    private static Duration longer(Duration one, Duration other) {
+        return one.compareTo(other) > 0 ? one : other;
     }
 
     /**
@@ -132,10 +141,10 @@ public final class TcpStore implements Store {
     }
 
     static ServerAddress address(String host, int port, SharedSecret secret, TlsContext tls) {
-        if (host == null || host.isEmpty() || port < 1 || port > LAST_PORT) {
+        if (host == null || host.isEmpty() || port < 1 || port > MAX_PORT) {
             throw StoreArguments.usage(
                     "The store's address is '%s', port %d; pass a host and a port from 1 to %d"
-                            .formatted(host, port, LAST_PORT));
+                            .formatted(host, port, MAX_PORT));
         }
         return new ServerAddress(host, port, secret, tls);
     }
@@ -207,7 +216,7 @@ public final class TcpStore implements Store {
     }
 
     private long countWorkers(long delta) {
-        return server.call(
+        return call(
                 "joining the workers",
                 WireBuffer.request(Opcode.ADD).putBytes(WORKERS).putLong(delta),
                 ClientConnection::readLong);
@@ -215,20 +224,20 @@ public final class TcpStore implements Store {
 
     @Override
     public void set(String key, byte[] value) {
-        server.post("set", request(Opcode.SET, key).putBytes(StoreArguments.value(key, value)));
+        post("set", request(Opcode.SET, key).putBytes(StoreArguments.value(key, value)));
     }
 
     @Override
     public byte[] get(String key) {
         await(List.of(StoreArguments.key(key)));
-        return server.call("get", request(Opcode.GET, key), ClientConnection::readBytes);
+        return call("get", request(Opcode.GET, key), ClientConnection::readBytes);
     }
 
     @Override
     public long add(String key, long delta) {
         WireBuffer request = request(Opcode.ADD, key).putLong(delta);
         try {
-            return server.call("add", request, ClientConnection::readLong);
+            return call("add", request, ClientConnection::readLong);
         } catch (StoreTimeoutException e) {
             throw e;
         } catch (StoreException e) {
@@ -252,35 +261,29 @@ public final class TcpStore implements Store {
 
     @Override
     public boolean check(List<String> keys) {
-        return server.call(
+        return call(
                 "check",
                 request(Opcode.CHECK, keys),
-                (connection, deadline) -> {
-                    byte answer = connection.readByte(deadline);
-                    if (answer != Opcode.READY) {
-                        RoundTrips.requireAnswer(Opcode.NOT_READY, answer);
-                    }
-                    return answer == Opcode.READY;
-                });
+                (connection, deadline) ->
+                        connection.readAnswer(Opcode.READY, Opcode.NOT_READY, deadline));
     }
 
     @Override
     public boolean deleteKey(String key) {
-        return server.call(
+        return call(
                 "deleteKey",
                 request(Opcode.DELETE_KEY, key),
-                (connection, deadline) -> RoundTrips.readCount(connection, 1, deadline) == 1);
+                (connection, deadline) -> connection.readCount(1, deadline) == 1);
     }
 
     @Override
     public long keyCount() {
-        return server.call(
-                "keyCount", WireBuffer.request(Opcode.GETNUMKEYS), RoundTrips::readCount);
+        return call("keyCount", WireBuffer.request(Opcode.GETNUMKEYS), ClientConnection::readCount);
     }
 
     @Override
     public byte[] compareSet(String key, byte[] expected, byte[] desired) {
-        return server.call(
+        return call(
                 "compareSet",
                 request(Opcode.COMPARE_SET, key)
                         .putBytes(StoreArguments.value(key, expected))
@@ -316,7 +319,7 @@ public final class TcpStore implements Store {
             bytes += Long.BYTES + Math.max(expected.get(to).length, desired.get(to).length);
         }
         int count = to - from;
-        return server.call(
+        return call(
                 "multiCompareSet",
                 requests,
                 (connection, deadline) -> {
@@ -332,21 +335,20 @@ public final class TcpStore implements Store {
     public void await(List<String> keys, Duration timeout) {
         WireBuffer request = request(Opcode.WAIT, keys);
         Deadline deadline = Deadline.after(StoreArguments.timeout(timeout));
-        if (!server.released("await", request, deadline)) {
+        if (!released("await", request, deadline)) {
             throw MissingKeys.timeout(this, keys, timeout);
         }
     }
 
     @Override
     public void append(String key, byte[] value) {
-        server.post(
-                "append", request(Opcode.APPEND, key).putBytes(StoreArguments.value(key, value)));
+        post("append", request(Opcode.APPEND, key).putBytes(StoreArguments.value(key, value)));
     }
 
     @Override
     public List<byte[]> multiGet(List<String> keys) {
         await(keys);
-        return server.call(
+        return call(
                 "multiGet",
                 request(Opcode.MULTI_GET, keys),
                 (connection, deadline) -> {
@@ -367,12 +369,12 @@ public final class TcpStore implements Store {
             parts.add(values.get(i));
         }
         WireBuffer request = listRequest(Opcode.MULTI_SET, keys.size(), parts);
-        server.post("multiSet", request);
+        post("multiSet", request);
     }
 
     @Override
     public void queuePush(String key, byte[] value) {
-        server.post(
+        post(
                 "queuePush",
                 request(Opcode.QUEUE_PUSH, key).putBytes(StoreArguments.value(key, value)));
     }
@@ -381,7 +383,7 @@ public final class TcpStore implements Store {
     public byte[] queuePop(String key) {
         StoreArguments.key(key);
         Deadline deadline = Deadline.after(timeout);
-        while (server.released("queuePop", request(Opcode.WAIT, List.of(key)), deadline)) {
+        while (released("queuePop", request(Opcode.WAIT, List.of(key)), deadline)) {
             Optional<byte[]> value = queuePoll(key);
             if (value.isPresent()) {
                 return value.get();
@@ -397,18 +399,18 @@ public final class TcpStore implements Store {
 
     @Override
     public Optional<byte[]> queuePoll(String key) {
-        return server.call(
+        return call(
                 "queuePoll",
                 request(Opcode.QUEUE_POP, key),
                 (connection, deadline) ->
-                        RoundTrips.readCount(connection, deadline) > 0
+                        connection.readCount(deadline) > 0
                                 ? Optional.of(connection.readBytes(deadline))
                                 : Optional.empty());
     }
 
     @Override
     public long queueLength(String key) {
-        return server.call("queueLength", request(Opcode.QUEUE_LEN, key), RoundTrips::readCount);
+        return call("queueLength", request(Opcode.QUEUE_LEN, key), ClientConnection::readCount);
     }
 
     /**
@@ -418,12 +420,12 @@ public final class TcpStore implements Store {
      */
     @Override
     public List<String> listKeys() {
-        return server.call(
+        return call(
                 "listKeys",
                 WireBuffer.request(Opcode.LIST_KEYS),
                 (connection, deadline) -> {
                     List<String> keys = new ArrayList<>();
-                    for (long left = RoundTrips.readCount(connection, deadline); left > 0; left--) {
+                    for (long left = connection.readCount(deadline); left > 0; left--) {
                         byte[] utf8 = connection.readBytes(deadline);
                         String key = new String(utf8, StandardCharsets.UTF_8);
                         if (key.startsWith(USER_KEYS)) {
@@ -439,7 +441,7 @@ public final class TcpStore implements Store {
         WireBuffer request =
                 request(Opcode.BARRIER, key).putLong(StoreArguments.worldSize(worldSize));
         Deadline deadline = Deadline.after(StoreArguments.timeout(timeout));
-        if (!server.released("barrier", request, deadline)) {
+        if (!released("barrier", request, deadline)) {
             throw CountingBarrier.timeout(this, key, add(key, 0), worldSize, timeout, null);
         }
     }
@@ -451,7 +453,7 @@ public final class TcpStore implements Store {
 
     @Override
     public TcpStore duplicate(Duration timeout) {
-        server.requireOpen();
+        requireOpen();
         return new TcpStore(address, timeout);
     }
 
@@ -460,7 +462,11 @@ public final class TcpStore implements Store {
      */
     @Override
     public void close() {
-        server.close();
+        try {
+            connections.close();
+        } catch (IOException e) {
+            throw new StoreException("Closing the connection to " + this + " failed", e);
+        }
     }
 
     @Override
@@ -491,5 +497,115 @@ public final class TcpStore implements Store {
         WireBuffer request = WireBuffer.request(opcode).putLong(count);
         parts.forEach(request::putBytes);
         return request;
+    }
+
+    /** Reads the answer to a request. */
+    private interface Answer<T> {
+        T read(ClientConnection connection, Deadline deadline) throws IOException;
+    }
+
+    /** An exchange of bytes with the server. */
+    private interface Transfer<T> {
+        T run() throws IOException;
+    }
+
+    /** Sends a request that the server does not answer. */
+    private void post(String operation, WireBuffer request) {
+        call(operation, request, (connection, deadline) -> null);
+    }
+
+    /** Sends a request that the server answers immediately. */
+    private <T> T call(String operation, WireBuffer request, Answer<T> answer) {
+        Deadline deadline = Deadline.after(answerTime);
+        return transfer(
+                operation,
+                () ->
+                        connections.request(
+                                deadline,
+                                connection -> {
+                                    connection.send(request, deadline);
+                                    return answer.read(connection, deadline);
+                                }));
+    }
+
+    /** Sends WAIT or BARRIER; returns whether the server released it before the deadline. */
+    private boolean released(String operation, WireBuffer request, Deadline deadline) {
+        return transfer(
+                operation,
+                () ->
+                        connections.await(
+                                waitDeadline(deadline),
+                                connection ->
+                                        startWait(connection, request, waitDeadline(deadline)),
+                                connection -> endWait(connection, deadline)));
+    }
+
+    /**
+     * Starts a wait. The server must have processed the earlier requests of this connection before
+     * other threads use another one; otherwise it could serve them in the wrong order. A PING
+     * before the wait ensures that.
+     */
+    private static Void startWait(
+            ClientConnection connection, WireBuffer request, Deadline deadline) throws IOException {
+        boolean ping = connection.hasUnanswered();
+        if (ping) {
+            connection.send(WireBuffer.request(Opcode.PING).putInt(0), deadline);
+        }
+        connection.send(request, deadline);
+        if (ping) {
+            connection.readInt(deadline);
+        }
+        return null;
+    }
+
+    private static Deadline waitDeadline(Deadline end) {
+        return Deadline.after(longer(end.left(), CANCEL_GRACE));
+    }
+
+    /** Ends a wait. After a cancel, a late release may still precede the answer to the cancel. */
+    private static boolean endWait(ClientConnection connection, Deadline deadline)
+            throws IOException {
+        try {
+            connection.readAnswer(Opcode.STOP_WAITING, deadline);
+            return true;
+        } catch (SocketTimeoutException e) {
+            Deadline cancelled = Deadline.after(CANCEL_GRACE);
+            connection.send(WireBuffer.request(Opcode.CANCEL_WAIT), cancelled);
+            boolean released =
+                    connection.readAnswer(Opcode.STOP_WAITING, Opcode.WAIT_CANCELED, cancelled);
+            if (released) {
+                connection.readAnswer(Opcode.WAIT_CANCELED, cancelled);
+            }
+            return released;
+        }
+    }
+
+    private <T> T transfer(String operation, Transfer<T> transfer) {
+        requireOpen();
+        try {
+            return transfer.run();
+        } catch (IOException e) {
+            requireOpen();
+            throw failure(operation, e);
+        }
+    }
+
+    private void requireOpen() {
+        if (connections.isClosed()) {
+            throw StoreArguments.closed(this);
+        }
+    }
+
+    private StoreException failure(String operation, IOException cause) {
+        if (cause instanceof SocketTimeoutException) {
+            return new StoreTimeoutException(
+                    "%s on the store at %s: the server did not answer. Check that its process is not stopped and that the network works"
+                            .formatted(operation, address),
+                    cause);
+        }
+        return new StoreException(
+                "%s on the store at %s failed: %s. The process that serves the store ended, or it refused this or an earlier request; look at its log, keep it running until all ranks are done, and connect again"
+                        .formatted(operation, address, cause.getMessage()),
+                cause);
     }
 }

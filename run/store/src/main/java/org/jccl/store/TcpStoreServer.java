@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.Map;
 import org.jccl.StoreException;
 import org.jccl.TlsCredentials;
+import org.jccl.spi.Deadline;
 
 /**
  * A server of PyTorch's TCPStore protocol (as of PyTorch 2.13). {@link TcpStore} and PyTorch

@@ -20,6 +20,7 @@ import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
+import org.jccl.spi.Deadline;
 import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.RepeatedTest;

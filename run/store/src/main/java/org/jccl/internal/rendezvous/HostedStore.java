@@ -16,6 +16,7 @@ import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.StoreException;
 import org.jccl.TlsCredentials;
+import org.jccl.spi.Deadline;
 import org.jccl.spi.Durations;
 import org.jccl.spi.Polling;
 import org.jccl.store.TcpStore;
@@ -144,7 +145,7 @@ public final class HostedStore implements AutoCloseable {
      * @throws StoreException if none can be reached in time
      */
     public static HostedStore connectToAny(WorldStore store, Duration timeout) {
-        TimeLimit limit = TimeLimit.in(timeout);
+        Deadline limit = Deadline.after(timeout);
         Duration each = FIRST_TIMEOUT;
         while (true) {
             for (String address : store.addresses()) {
@@ -153,7 +154,7 @@ public final class HostedStore implements AutoCloseable {
                                 address, store.port(), limit.atMost(each), store.secretBytes())) {
                     return new HostedStore(null, found.duplicate(timeout), store.port());
                 } catch (StoreException e) {
-                    if (limit.isOver()) {
+                    if (limit.hasPassed()) {
                         throw new StoreException(
                                 "the store of rank 0 cannot be reached within %s at any of %s, port %s. Check that rank 0 runs and that no firewall blocks the connection: %s"
                                         .formatted(
@@ -172,7 +173,7 @@ public final class HostedStore implements AutoCloseable {
     /** Looks up a name within a time limit, which the JDK's own call does not have. */
     private static InetAddress resolve(String host, int port, Duration timeout) {
         CompletableFuture<InetAddress> answer = new CompletableFuture<>();
-        TimeLimit limit = TimeLimit.in(timeout);
+        Deadline limit = Deadline.after(timeout);
         Thread asker =
                 new Thread(() -> ask(host, limit.atMost(LONGEST), answer), "jccl-resolve-" + host);
         asker.setDaemon(true);
@@ -197,12 +198,12 @@ public final class HostedStore implements AutoCloseable {
      * runs.
      */
     private static void ask(String host, Duration timeout, CompletableFuture<InetAddress> answer) {
-        TimeLimit limit = TimeLimit.in(timeout.minus(timeout.dividedBy(ASK_UNTIL)));
+        Deadline limit = Deadline.after(timeout.minus(timeout.dividedBy(ASK_UNTIL)));
         for (boolean logged = false; !answer.isDone(); logged = true) {
             try {
                 answer.complete(InetAddress.getByName(host));
             } catch (IOException e) {
-                if (limit.isOver()) {
+                if (limit.hasPassed()) {
                     answer.completeExceptionally(e);
                 } else if (!logged) {
                     System.getLogger(HostedStore.class.getName())

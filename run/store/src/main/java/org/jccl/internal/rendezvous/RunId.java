@@ -9,6 +9,7 @@ import org.jccl.FailureContext;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.TlsCredentials;
+import org.jccl.spi.Deadline;
 import org.jccl.spi.Polling;
 
 /**
@@ -60,8 +61,8 @@ public record RunId(String text) {
             boolean mayFollow,
             Optional<TlsCredentials> tls,
             Duration timeout) {
-        TimeLimit limit = TimeLimit.in(timeout);
-        TimeLimit before = TimeLimit.in(limit.atMost(mayFollow ? EARLIER_RUN : Duration.ZERO));
+        Deadline limit = Deadline.after(timeout);
+        Deadline before = Deadline.after(limit.atMost(mayFollow ? EARLIER_RUN : Duration.ZERO));
         for (Duration left = timeout; true; left = limit.atMost(timeout)) {
             HostedStore store = HostedStore.connect(host, port, tls, left);
             try {
@@ -70,12 +71,12 @@ public record RunId(String text) {
                     return store;
                 }
                 store.close();
-                if (before.isOver()) {
+                if (before.hasPassed()) {
                     throw otherRun(host, port, owner);
                 }
             } catch (StoreException e) {
                 store.close();
-                if (before.isOver()) {
+                if (before.hasPassed()) {
                     throw e;
                 }
             } catch (RuntimeException | Error e) {

@@ -6,6 +6,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.Set;
+import org.jccl.spi.Deadline;
 
 /**
  * The connections of one client. Non-blocking requests share the current connection, one after the
@@ -13,7 +14,7 @@ import java.util.Set;
  * connection until its answer arrives. A request that arrives meanwhile uses an idle connection or
  * opens another one. A client whose blocking requests never overlap with others has one connection.
  */
-final class Connections implements AutoCloseable {
+final class ConnectionPool implements AutoCloseable {
 
     /** An exchange of messages over a connection. */
     interface Exchange<T> {
@@ -33,7 +34,7 @@ final class Connections implements AutoCloseable {
 
     private boolean closed;
 
-    Connections(ServerAddress address, ClientConnection first) {
+    ConnectionPool(ServerAddress address, ClientConnection first) {
         this.address = address;
         this.current = first;
         open.add(first);

@@ -1,0 +1,87 @@
+package org.jccl.spi;
+
+import java.time.Duration;
+
+/**
+ * When a wait of several steps must end, so that no step takes the whole timeout again. Safe for
+ * use by several threads.
+ */
+public final class Deadline {
+
+    /** Longer waits would overflow the arithmetic of {@code nanoTime}. */
+    private static final Duration MAX = Duration.ofDays(36_500);
+
+    private final long end;
+
+    private Deadline(long end) {
+        this.end = end;
+    }
+
+    /**
+     * Returns a deadline that is so far from now.
+     *
+     * @param timeout how long the wait may take; more than a hundred years are a hundred years
+     * @return the deadline
+     */
+    public static Deadline after(Duration timeout) {
+        Duration bounded = timeout.compareTo(MAX) > 0 ? MAX : timeout;
+        return new Deadline(System.nanoTime() + bounded.toNanos());
+    }
+
+    /**
+     * Returns the deadline of a wait without one.
+     *
+     * @return a deadline in a hundred years
+     */
+    public static Deadline none() {
+        return after(MAX);
+    }
+
+    /**
+     * Returns the time left.
+     *
+     * @return the nanoseconds, or 0 if the deadline has passed
+     */
+    public long nanosLeft() {
+        return Math.max(0, end - System.nanoTime());
+    }
+
+    /**
+     * Returns the time left.
+     *
+     * @return the time, or zero if the deadline has passed
+     */
+    public Duration left() {
+        return Duration.ofNanos(nanosLeft());
+    }
+
+    /**
+     * Returns the time for one step.
+     *
+     * @param most how long the step takes if there is time
+     * @return {@code most}, or the time left if that is less
+     */
+    public Duration atMost(Duration most) {
+        Duration left = left();
+        return left.compareTo(most) < 0 ? left : most;
+    }
+
+    /**
+     * Returns whether the time is over.
+     *
+     * @return true if nothing is left
+     */
+    public boolean hasPassed() {
+        return nanosLeft() == 0;
+    }
+
+    /**
+     * Sleeps for a time, but not beyond the deadline. An interrupt does not end the sleep; the flag
+     * stays set.
+     *
+     * @param pause how long
+     */
+    public void pause(Duration pause) {
+        Polling.sleep(atMost(pause));
+    }
+}

@@ -13,16 +13,28 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+import org.jccl.MismatchException;
+import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLeftException;
 import org.jccl.PeerLostException;
 import org.jccl.Store;
 import org.jccl.spi.BoundedCall;
 
 /**
- * Ranks that closed a group normally: after their last operation, without a failure in any group of
- * their world. Each writes so, with the number of its collectives, before its connections end. The
- * others find it when an operation is stuck or a connection is lost. Also ranks that other
- * processes have replaced.
+ * How ranks left a group, as they write it in the store. The others read it when an operation is
+ * stuck or a connection is lost.
+ *
+ * <ul>
+ *   <li>A rank that closes the group normally, after its last operation and without a failure in
+ *       any group of its world, writes so with the number of its collectives, before its
+ *       connections end.
+ *   <li>A rank whose group failed writes why.
+ *   <li>Other processes may have replaced ranks.
+ * </ul>
+ *
+ * <p>Safe for use by several threads.
  */
 public final class Departures {
 
@@ -32,6 +44,11 @@ public final class Departures {
     private static final String LEFT = "left";
 
     private static final String COUNTER = "left/ranks";
+
+    /** The key of the first failure of any rank. */
+    static final String FIRST_FAILURE = "failure";
+
+    private static final Pattern NUMBER = Pattern.compile("-?\\d{1,9}");
     private static final Pattern LINE = Pattern.compile("(\\d{1,9}) (\\d{1,18})");
 
     private final Optional<Store> store;
@@ -86,7 +103,11 @@ public final class Departures {
                     "jccl-leave", () -> write(store.get(), collectives), Diagnosis.CAUSE_TIMEOUT);
         } catch (RuntimeException | Error e) {
             // Others may have ended the job, and the store with it.
-            LOGGER.log(System.Logger.Level.DEBUG, "rank {0} leaves unheard: {1}", rank, e);
+            LOGGER.log(
+                    System.Logger.Level.DEBUG,
+                    "rank {0} could not announce that it closed the group: {1}",
+                    rank,
+                    e);
         }
     }
 
@@ -105,14 +126,14 @@ public final class Departures {
     }
 
     /**
-     * Finds a rank without which this one can not go on.
+     * Finds a rank without which this one cannot go on.
      *
      * @param asked the store, through a connection of the calling thread
      * @param lost the rank to which a connection was lost, or empty for any rank
      * @param message whether it was lost in a message to or from that rank
      * @param collectives how many this rank has issued in the group
-     * @return why this rank can not go on, or empty when no such rank has left
-     * @throws org.jccl.StoreException when the store can not be reached
+     * @return why this rank cannot go on, or empty when no such rank has left
+     * @throws org.jccl.StoreException when the store cannot be reached
      */
     Optional<PeerLeftException> cause(
             Store asked, OptionalInt lost, boolean message, long collectives) {
@@ -135,7 +156,7 @@ public final class Departures {
     /**
      * Finds a rank whose process was lost, which its library may not notice.
      *
-     * @throws org.jccl.StoreException when the store can not be reached
+     * @throws org.jccl.StoreException when the store cannot be reached
      */
     Optional<PeerLostException> lost() {
         OptionalInt peer = replaced.get().filter(each -> each != rank).findFirst();
@@ -178,5 +199,75 @@ public final class Departures {
                         + peer
                         + " why its program ended early",
                 peer);
+    }
+
+    /** The key of a rank's own failure. */
+    static String failureOf(int rank) {
+        return FIRST_FAILURE + "/" + rank;
+    }
+
+    /** A failure of this rank as the value of a key. */
+    byte[] text(JcclException failure) {
+        int peer = -1;
+        if (failure instanceof PeerLostException lost) {
+            peer = lost.peer().orElse(-1);
+        } else if (failure instanceof PeerLeftException left) {
+            peer = left.peer();
+        }
+        String type = failure.getClass().getSimpleName();
+        return (rank + "\n" + type + "\n" + peer + "\n" + failure.reason()).getBytes(UTF_8);
+    }
+
+    /** The first failure of another rank. */
+    Optional<JcclException> firstFailure(Store store) {
+        return failureAt(store, FIRST_FAILURE);
+    }
+
+    /** What the last rank says that is reached from one by asking each whom it has lost. */
+    Optional<JcclException> causeAt(Store store, OptionalInt first) {
+        Optional<JcclException> cause = Optional.empty();
+        Set<Integer> asked = new HashSet<>(Set.of(rank));
+        OptionalInt next = first;
+        while (next.isPresent() && asked.add(next.getAsInt())) {
+            Optional<JcclException> said = failureAt(store, failureOf(next.getAsInt()));
+            if (said.isEmpty()) {
+                break;
+            }
+            cause = said;
+            next = said.get() instanceof PeerLostException lost ? lost.peer() : OptionalInt.empty();
+        }
+        return cause;
+    }
+
+    /** The failure that another rank reports under a key, unless it is that it lost this rank. */
+    private Optional<JcclException> failureAt(Store store, String key) {
+        if (!store.check(List.of(key))) {
+            return Optional.empty();
+        }
+        String[] parts = new String(store.get(key), UTF_8).split("\n", 4);
+        if (parts.length < 4
+                || !NUMBER.matcher(parts[0]).matches()
+                || !NUMBER.matcher(parts[2]).matches()) {
+            return Optional.empty(); // not written by a rank of this version
+        }
+        int peer = Integer.parseInt(parts[2]);
+        if (Integer.parseInt(parts[0]) == rank || peer == rank) {
+            return Optional.empty();
+        }
+        String reporter = "rank " + parts[0] + " ";
+        // Most reasons begin with the rank that they are about.
+        String reason =
+                parts[3].startsWith(reporter) ? parts[3] : reporter + "reported: " + parts[3];
+        return Optional.of(
+                switch (parts[1]) {
+                    case "MismatchException" -> new MismatchException(FailureContext.NONE, reason);
+                    case "OperationTimeoutException" ->
+                            new OperationTimeoutException(FailureContext.NONE, reason);
+                    case "GroupAbortedException" ->
+                            new GroupAbortedException(FailureContext.NONE, reason);
+                    case "PeerLeftException" ->
+                            new PeerLeftException(FailureContext.NONE, reason, peer);
+                    default -> new PeerLostException(FailureContext.NONE, reason, peer);
+                });
     }
 }

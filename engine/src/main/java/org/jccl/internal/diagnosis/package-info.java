@@ -1,7 +1,8 @@
 /**
  * Why something is stuck: a thread with a store connection of its own, and the comparison of ranks
- * through the store. Uses operations, as descriptions. Its monitors are held while the store is
- * asked, on the diagnosis thread; nobody else waits for them longer than a second.
+ * through the store. Uses operations, as descriptions. The lock of {@link
+ * org.jccl.internal.diagnosis.DesyncDetector} is held while the store is asked, on the diagnosis
+ * thread; nobody else waits for it longer than a second.
  *
  * <p>The first stuck rank writes its operation to the store under the operation's number. The
  * others compare, also with the 32 collectives before it ({@link

@@ -10,7 +10,7 @@ module org.jccl.cli {
     requires com.fasterxml.jackson.core;
     requires info.picocli;
     requires jdk.management;
-    // Only plots need them, and jlink can not take modules without a descriptor.
+    // Only plots need them, and jlink cannot take modules without a descriptor.
     requires static java.desktop;
     requires static org.apache.xmlgraphics.batik.svggen;
     requires static xchart;

@@ -155,7 +155,7 @@ final class PlotCommandTest {
             many.append("gloo" + i + ",all_reduce,float32,2,4,20,50,60,1,1,0,0\n");
         }
         assertThat(plot(file("d.csv", many.toString())).err())
-                .contains("13 curves can not be distinguished");
+                .contains("13 curves cannot be distinguished");
     }
 
     @Test

@@ -324,12 +324,12 @@ final class RankTableCommandTest {
         for (String command : List.of("check", "show")) {
             Command run = ranktable(command, none.toString());
             assertThat(run.exitCode()).isEqualTo(1);
-            assertThat(run.err()).startsWith("jccl: rank table " + none + " can not be read");
+            assertThat(run.err()).startsWith("jccl: rank table " + none + " cannot be read");
         }
         Command write =
                 ranktable("generate", "--devices=0", "-o", folder.resolve("no/x").toString());
         assertThat(write.exitCode()).isEqualTo(1);
-        assertThat(write.err()).contains("can not be written");
+        assertThat(write.err()).contains("cannot be written");
     }
 
     @Test

@@ -201,7 +201,7 @@ final class Overlap {
      * Runs the program on one rank.
      *
      * @param args options
-     * @throws IOException if the trace can not be written
+     * @throws IOException if the trace cannot be written
      */
     public static void main(String[] args) throws IOException {
         int layers = 8;

@@ -124,7 +124,7 @@ final class MisuseTest {
         return world.get(rank);
     }
 
-    /** A world of one rank that can not be used any more. */
+    /** A world of one rank that cannot be used any more. */
     private ProcessGroup unusable(Consumer<ProcessGroup> end) {
         ProcessGroup group =
                 ProcessGroup.builder()

@@ -61,7 +61,7 @@ final class CommConfig {
      * @param capability the number of the library's capabilities
      * @param knowsDeterminism whether the library reads the determinism from its environment, and
      *     has a strict mode: since 8.2.RC1
-     * @param environment the settings to pass if the library can not read them itself
+     * @param environment the settings to pass if the library cannot read them itself
      * @throws UsageException if the library lacks a field for an option
      */
     CommConfig(

@@ -219,7 +219,7 @@ final class HcclConnector {
         int call();
     }
 
-    /** Runs the initialisation on a thread of its own, because HCCL can not stop it. */
+    /** Runs the initialisation on a thread of its own, because HCCL cannot stop it. */
     private void initialise(String name, Initialisation call) {
         member.enter();
         boolean done;
@@ -243,7 +243,7 @@ final class HcclConnector {
                             + Durations.rounded(config.joinTimeout())
                             + ": not all "
                             + config.size()
-                            + " ranks called it, or they can not reach each other; look at"
+                            + " ranks called it, or they cannot reach each other; look at"
                             + " HCCL_IF_IP, HCCL_SOCKET_IFNAME and HCCL_WHITELIST_DISABLE, and at"
                             + " CANN's log in ~/ascend/log");
         }

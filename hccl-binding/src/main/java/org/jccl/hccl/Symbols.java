@@ -57,7 +57,7 @@ final class Symbols {
      * Opens a library.
      *
      * @param file absolute path
-     * @throws LinkageError if it can not be opened
+     * @throws LinkageError if it cannot be opened
      */
     void open(Path file) {
         libraries.add(NativeLibrary.getInstance(file.toString()));

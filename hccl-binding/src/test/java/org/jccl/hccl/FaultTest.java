@@ -51,7 +51,7 @@ final class FaultTest {
                         }
                     });
             System.out.println("all closed");
-            // A device may still be stuck, which HCCL can not end.
+            // A device may still be stuck, which HCCL cannot end.
             Runtime.getRuntime().halt(0);
         }
     }
@@ -220,7 +220,7 @@ final class FaultTest {
                         }
                         group.close();
                         System.out.println("all closed");
-                        // The device is still stuck, which HCCL can not end, nor ACL the stream.
+                        // The device is still stuck, which HCCL cannot end, nor ACL the stream.
                         Runtime.getRuntime().halt(0);
                     });
         }

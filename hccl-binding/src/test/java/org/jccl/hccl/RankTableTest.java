@@ -99,7 +99,7 @@ final class RankTableTest {
 
     @Test
     void tableThatDoesNotFitIsRefusedBeforeHcclReadsIt() throws Exception {
-        refused(folder.resolve("none.json"), 1, "can not be read");
+        refused(folder.resolve("none.json"), 1, "cannot be read");
         refused(table("ranks.txt", 0), 1, "must end with .json");
         refused(table("long.json", 0, 1), 1, "has 2 ranks, the world has 1");
         if (HcclLibraries.get().has("aclrtGetPhyDevIdByLogicDevId")) {

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Java's communicator beside one of PyTorch's ranks, whose backend does with its stores what
- * torch_npu's does, on the mock library. Groups can not be shared with torch_npu yet.
+ * torch_npu's does, on the mock library. Groups cannot be shared with torch_npu yet.
  */
 @Tag("all")
 final class TorchPeerTest {

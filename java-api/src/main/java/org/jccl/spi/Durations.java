@@ -9,7 +9,7 @@ public final class Durations {
     /**
      * Longer durations are shown in seconds. Very long ones would not fit a long as milliseconds.
      */
-    private static final long MOST_SECONDS_WITH_MILLIS = TimeUnit.DAYS.toSeconds(1);
+    private static final long MAX_SECONDS_WITH_MILLIS = TimeUnit.DAYS.toSeconds(1);
 
     private static final long ROUNDED_SECONDS = 5;
 
@@ -25,8 +25,7 @@ public final class Durations {
         if (duration == null) {
             return "null";
         }
-        if (duration.getNano() == 0
-                || Math.abs(duration.getSeconds()) >= MOST_SECONDS_WITH_MILLIS) {
+        if (duration.getNano() == 0 || Math.abs(duration.getSeconds()) >= MAX_SECONDS_WITH_MILLIS) {
             return duration.getSeconds() + " s";
         }
         long millis = duration.toMillis();

@@ -17,9 +17,9 @@ import java.util.concurrent.locks.LockSupport;
  */
 public final class Polling {
 
-    private static final long LEAST_NANOS = 20_000;
-    private static final long MORE_NANOS = 300;
-    private static final long MOST_NANOS = 500_000;
+    private static final long MIN_NANOS = 20_000;
+    private static final long STEP_NANOS = 300;
+    private static final long MAX_NANOS = 500_000;
 
     private Polling() {}
 
@@ -60,6 +60,6 @@ public final class Polling {
     }
 
     static long sleepNanos(long sleeps) {
-        return Math.min(LEAST_NANOS + MORE_NANOS * Math.min(sleeps, MOST_NANOS), MOST_NANOS);
+        return Math.min(MIN_NANOS + STEP_NANOS * Math.min(sleeps, MAX_NANOS), MAX_NANOS);
     }
 }

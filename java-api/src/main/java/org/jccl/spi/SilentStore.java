@@ -9,7 +9,7 @@ import org.jccl.StoreTimeoutException;
  */
 public final class SilentStore {
 
-    private static final int MOST_CAUSES = 16;
+    private static final int MAX_CAUSES = 16;
 
     private SilentStore() {}
 
@@ -21,7 +21,7 @@ public final class SilentStore {
      */
     public static boolean isCauseOf(Throwable failure) {
         Throwable each = failure;
-        for (int i = 0; each != null && i < MOST_CAUSES; i++) {
+        for (int i = 0; each != null && i < MAX_CAUSES; i++) {
             if (each instanceof StoreTimeoutException
                     && each.getCause() instanceof SocketTimeoutException) {
                 return true;

@@ -27,10 +27,10 @@ public final class WaitLog {
     private static final Duration NEXT = Duration.ofSeconds(30);
 
     /** Only lower ranks check, since each check takes a connection to the store. */
-    private static final int MOST_LOOK = 256;
+    private static final int MAX_LOOK = 256;
 
     /** If there are more hosts, the rest is counted. */
-    private static final int MOST_HOSTS = 8;
+    private static final int MAX_HOSTS = 8;
 
     private final String waiter;
     private final Supplier<Optional<String>> line;
@@ -102,7 +102,7 @@ public final class WaitLog {
             Function<List<Integer>, SortedMap<Integer, String>> here,
             Function<List<Integer>, String> about,
             Supplier<T> wait) {
-        return rank < MOST_LOOK
+        return rank < MAX_LOOK
                 ? during(waiter, () -> missing(rank, size, here, about), wait)
                 : wait.get();
     }
@@ -145,8 +145,8 @@ public final class WaitLog {
         hosts.remove("");
         List<String> byHost = new ArrayList<>();
         hosts.forEach((host, ranks) -> byHost.add(Arrivals.ranks(ranks) + " on " + host));
-        if (byHost.size() > MOST_HOSTS) {
-            List<String> rest = byHost.subList(MOST_HOSTS, byHost.size());
+        if (byHost.size() > MAX_HOSTS) {
+            List<String> rest = byHost.subList(MAX_HOSTS, byHost.size());
             int more = rest.size();
             rest.clear();
             byHost.add("the others on " + more + " more hosts");

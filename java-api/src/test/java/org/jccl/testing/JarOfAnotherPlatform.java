@@ -25,7 +25,7 @@ public final class JarOfAnotherPlatform extends URLClassLoader {
      * @param provider the binding's
      * @return what a second copy of its class says
      * @throws ReflectiveOperationException if there is no second copy
-     * @throws IOException if the copy's files can not be closed
+     * @throws IOException if the copy's files cannot be closed
      */
     public static Availability availabilityOf(Class<? extends BackendProvider> provider)
             throws ReflectiveOperationException, IOException {

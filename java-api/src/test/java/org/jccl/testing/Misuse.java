@@ -103,7 +103,7 @@ public final class Misuse {
             } catch (InvocationTargetException e) {
                 return thrown(e.getCause());
             } catch (Exception e) {
-                throw new AssertionError(this + " can not be called", e);
+                throw new AssertionError(this + " cannot be called", e);
             }
         }
 
@@ -238,7 +238,7 @@ public final class Misuse {
      *
      * @param id {@code Class}, {@code Class.method}, {@code Class.*} for what is called on objects
      *     of the class, or a package
-     * @param reason why it can not be covered
+     * @param reason why it cannot be covered
      * @return this
      */
     public Misuse without(String id, String reason) {
@@ -367,7 +367,7 @@ public final class Misuse {
             types.removeIf(type -> !isPublic(type));
             return types;
         } catch (IOException | URISyntaxException | ClassNotFoundException e) {
-            throw new AssertionError("the module of " + ofModule + " can not be read", e);
+            throw new AssertionError("the module of " + ofModule + " cannot be read", e);
         }
     }
 

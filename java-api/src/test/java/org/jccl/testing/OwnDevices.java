@@ -21,12 +21,12 @@ import org.jccl.spi.BoundedCall;
  */
 public final class OwnDevices {
 
-    private static final int MOST_RANKS = 5;
+    private static final int MAX_RANKS = 5;
 
     /** Those before are for tests that name their devices, which may run beside. */
     private static final int FIRST = 20;
 
-    private static final int MOST_GROUPS = 100;
+    private static final int MAX_GROUPS = 100;
     private static final Duration IDLE_PATIENCE = Duration.ofMillis(200);
 
     /** Longer where the suite's deadlines are, since other tests then keep their devices longer. */
@@ -67,7 +67,7 @@ public final class OwnDevices {
                 return false;
             }
             // A thread for each, since it may wait for what is stuck there.
-            for (int i = drains.size(); i < MOST_RANKS; i++) {
+            for (int i = drains.size(); i < MAX_RANKS; i++) {
                 int device = first + i;
                 drains.add(
                         BoundedCall.start(
@@ -82,7 +82,7 @@ public final class OwnDevices {
 
         /** The stream tells once of each group that failed; the next test is not meant. */
         private static void hearFailures(Stream stream) {
-            for (int groups = 0; groups < MOST_GROUPS; groups++) {
+            for (int groups = 0; groups < MAX_GROUPS; groups++) {
                 try {
                     stream.synchronize();
                     return;
@@ -107,7 +107,7 @@ public final class OwnDevices {
     private int next;
 
     private OwnDevices(String type, int devices) {
-        for (int first = FIRST; first + MOST_RANKS <= devices; first += MOST_RANKS) {
+        for (int first = FIRST; first + MAX_RANKS <= devices; first += MAX_RANKS) {
             slots.add(new Slot(type, first));
         }
     }

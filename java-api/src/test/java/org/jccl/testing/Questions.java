@@ -23,7 +23,7 @@ public final class Questions {
     private Questions() {}
 
     /**
-     * Has a JVM ask for a backend that it can not use.
+     * Has a JVM ask for a backend that it cannot use.
      *
      * @param backend name of the backend
      * @param environment variables that are added

@@ -14,7 +14,7 @@ import java.util.List;
  */
 final class SmokeReport {
 
-    /** Exit code of a step that says it can not run here. */
+    /** Exit code of a step that says it cannot run here. */
     private static final int SKIPPED = 77;
 
     /** Stands for a step that was not started, because the time for all steps was over. */
@@ -44,7 +44,7 @@ final class SmokeReport {
      *
      * @param arguments the folder, the name of the library, and what devices the machine has and
      *     how they are linked, or {@code none}
-     * @throws IOException when the folder can not be read or written
+     * @throws IOException when the folder cannot be read or written
      */
     public static void main(String[] arguments) throws IOException {
         Path folder = Path.of(arguments[0]);

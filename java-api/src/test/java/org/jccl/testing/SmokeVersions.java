@@ -10,7 +10,7 @@ final class SmokeVersions {
     private SmokeVersions() {}
 
     /**
-     * Prints; fails when the backend can not be used.
+     * Prints; fails when the backend cannot be used.
      *
      * @param arguments name of the backend
      */

@@ -27,7 +27,7 @@ public final class Torch implements AutoCloseable {
      * @param script of Python
      * @param arguments of the script
      * @return the process
-     * @throws Exception when it can not be started
+     * @throws Exception when it cannot be started
      */
     public static Torch start(Path script, String... arguments) throws Exception {
         List<String> command = new ArrayList<>();
@@ -74,7 +74,7 @@ public final class Torch implements AutoCloseable {
     /**
      * Ends the script's input and expects it to have come to its end without an error.
      *
-     * @throws Exception when the process can not be waited for
+     * @throws Exception when the process cannot be waited for
      */
     public void expectSuccess() throws Exception {
         process.getOutputStream().close();

@@ -29,7 +29,7 @@ final class Members {
     /**
      * Finds the members. With a store, every member writes there that it has arrived, and its
      * options. The communicator is formed only when all have arrived with the same options, because
-     * forming can not be cancelled.
+     * forming cannot be cancelled.
      *
      * @return the rank in the world of each rank of the group
      */

@@ -49,7 +49,7 @@ final class MpiConnector {
                             + Durations.rounded(config.joinTimeout())
                             + ": "
                             + members.giveUp()
-                            + "; it can not be called off: end this process");
+                            + "; it cannot be called off: end this process");
         }
         members.leave();
         return new MpiCommunicator(formed.get(), worldRanks, onDevice);

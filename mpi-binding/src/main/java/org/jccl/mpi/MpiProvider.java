@@ -50,7 +50,7 @@ public final class MpiProvider implements BackendProvider {
 
     /**
      * Whether the library accepts tensors on CUDA devices. This call initialises MPI, because the
-     * library can not answer before. It calls {@code MPIX_Query_cuda_support}, or reads the
+     * library cannot answer before. It calls {@code MPIX_Query_cuda_support}, or reads the
      * environment variable {@code MPICH_GPU_SUPPORT_ENABLED} of Cray MPICH if the library lacks
      * that function.
      *

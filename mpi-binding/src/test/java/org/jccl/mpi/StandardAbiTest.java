@@ -22,7 +22,7 @@ import org.junit.jupiter.api.parallel.Resources;
 
 /**
  * The shim for the standard ABI of MPI 5, on a library that speaks it and has MPICH behind it. Both
- * that library and a listing have the ABI's constants once more, so a wrong one can not pass.
+ * that library and a listing have the ABI's constants once more, so a wrong one cannot pass.
  */
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(600)

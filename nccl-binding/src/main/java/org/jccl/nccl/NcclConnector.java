@@ -229,7 +229,7 @@ final class NcclConnector {
     }
 
     /**
-     * Forms the communicator on a thread of its own: a blocking call can not be stopped, so it must
+     * Forms the communicator on a thread of its own: a blocking call cannot be stopped, so it must
      * not hold the caller.
      *
      * @param hopeless asked every second: whether the others will not come
@@ -279,7 +279,7 @@ final class NcclConnector {
                 call
                         + " did not finish in "
                         + Durations.rounded(timeout)
-                        + ": not all ranks called it, or they can not reach each other;"
+                        + ": not all ranks called it, or they cannot reach each other;"
                         + " NCCL_DEBUG=INFO tells more");
     }
 

@@ -113,7 +113,7 @@ final class NcclErrors {
                     + store.getUsableSpace() / MEBIBYTE
                     + " of them free";
         } catch (IOException e) {
-            return " can not be looked at: " + e;
+            return " cannot be looked at: " + e;
         }
     }
 }

@@ -22,7 +22,7 @@ import org.jccl.spi.support.CommunicatorHandle;
 final class NcclHandle extends CommunicatorHandle {
 
     /**
-     * How long an abort waits for a call that is inside, if the library can not revoke: nothing but
+     * How long an abort waits for a call that is inside, if the library cannot revoke: nothing but
      * the abort ends that call, and what the device runs.
      */
     private static final Duration GRACE = Duration.ofSeconds(1);

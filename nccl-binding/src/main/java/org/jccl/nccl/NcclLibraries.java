@@ -18,7 +18,7 @@ import org.jccl.spi.support.NativeLibraries;
  */
 final class NcclLibraries {
 
-    /** Older ones can not abort a communicator that a thread is inside of. */
+    /** Older ones cannot abort a communicator that a thread is inside of. */
     static final int OLDEST_VERSION = 21903;
 
     /** As CUDA codes it: what drivers from 525 on support. */
@@ -71,7 +71,7 @@ final class NcclLibraries {
         return version / 10000 + "." + version / 100 % 100 + "." + version % 100;
     }
 
-    /** Says why the libraries can not be used. */
+    /** Says why the libraries cannot be used. */
     private static final class UnavailableException extends Exception {
         private static final long serialVersionUID = 1;
 

@@ -29,7 +29,7 @@ public final class NcclMemory {
      * @param count number of elements, at least 1
      * @return the tensor, which owns its memory until it is closed
      * @throws UsageException when an argument is out of range
-     * @throws BackendUnavailableException when the libraries can not be used
+     * @throws BackendUnavailableException when the libraries cannot be used
      * @throws NativeException when ncclMemAlloc fails
      */
     public static Tensor allocate(Device device, DataType dataType, long count) {

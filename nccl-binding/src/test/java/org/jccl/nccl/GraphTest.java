@@ -83,7 +83,7 @@ final class GraphTest {
                         assertThat(scope).isNotNull();
                         Tensor one = mine.slice(0, 1).copyFrom(new float[] {group.rank() + 1});
                         List<Tensor> apart = List.of(all.slice(0, 1), all.slice(2, 1));
-                        // Memory can not be allocated during a capture.
+                        // Memory cannot be allocated during a capture.
                         group.allGather(apart, one).await();
                         begin(stream, cudart.cudaStreamCaptureModeThreadLocal);
                         group.allGather(apart, one).await();

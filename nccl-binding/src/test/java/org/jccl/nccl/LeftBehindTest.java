@@ -24,9 +24,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/**
- * Communicators that NCCL can not end yet. To free one under a thread or graph ends the process.
- */
+/** Communicators that NCCL cannot end yet. To free one under a thread or graph ends the process. */
 @Execution(ExecutionMode.CONCURRENT)
 @Tag("all")
 final class LeftBehindTest {

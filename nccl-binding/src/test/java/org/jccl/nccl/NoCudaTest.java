@@ -110,7 +110,7 @@ final class NoCudaTest {
         }
     }
 
-    /** Prints why a world can not be formed. */
+    /** Prints why a world cannot be formed. */
     static final class Join {
 
         private Join() {}

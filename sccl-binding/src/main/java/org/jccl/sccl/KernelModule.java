@@ -39,7 +39,7 @@ final class KernelModule {
      * The module inside the plugin's library.
      *
      * @return the module, or empty if the library has none
-     * @throws IOException if it can not be read, or is no library
+     * @throws IOException if it cannot be read, or is no library
      */
     static Optional<KernelModule> insideOf(Path library) throws IOException {
         try (SharedObject read = SharedObject.open(library)) {

@@ -357,7 +357,7 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
         }
     }
 
-    /** Rejects later calls. SCCL can not end operations that were enqueued. */
+    /** Rejects later calls. SCCL cannot end operations that were enqueued. */
     @Override
     public void abort() {
         aborted = true;

@@ -216,7 +216,7 @@ final class ScclLibraries {
             tried.add(plugin + ": " + (found.isPresent() ? "has" : "exports no") + " kernels");
             return found;
         } catch (IOException | RuntimeException e) {
-            tried.add(plugin + ": its kernels can not be read: " + e);
+            tried.add(plugin + ": its kernels cannot be read: " + e);
             return Optional.empty();
         }
     }
@@ -226,7 +226,7 @@ final class ScclLibraries {
         try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, "*kernel_module*.so")) {
             files.forEach(found::add);
         } catch (IOException e) {
-            tried.add(folder + ": its kernel modules can not be listed: " + e);
+            tried.add(folder + ": its kernel modules cannot be listed: " + e);
         }
         if (found.size() != 1) {
             tried.add(folder + ": has " + found.size() + " files *kernel_module*.so, not one");

@@ -73,7 +73,7 @@ public record ScclOptions(List<Integer> chipMap) implements BackendOptions {
      * CHIP_MAP}, or else without a map.
      *
      * @return the options
-     * @throws RankTableException if the file can not be read or is not valid
+     * @throws RankTableException if the file cannot be read or is not valid
      * @throws UsageException if the file has several nodes, or {@code CHIP_MAP} is not a list of
      *     different numbers
      */

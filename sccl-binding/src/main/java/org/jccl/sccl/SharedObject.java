@@ -61,7 +61,7 @@ final class SharedObject implements AutoCloseable {
      * The bytes between two exported symbols.
      *
      * @return empty unless both are exported
-     * @throws IOException if the file can not be read, or contradicts itself
+     * @throws IOException if the file cannot be read, or contradicts itself
      */
     Optional<ByteBuffer> between(String start, String end) throws IOException {
         try {

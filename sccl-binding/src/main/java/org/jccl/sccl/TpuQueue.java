@@ -120,7 +120,7 @@ abstract sealed class TpuQueue permits StreamQueue {
                         + device
                         + " is stuck in an operation of a group that was aborted, for "
                         + Durations.text(gracePeriod)
-                        + " now: SCCL can not end it; start this process again";
+                        + " now: SCCL cannot end it; start this process again";
         if (!logged) {
             // A thread that waits for the failed group gets the failure of the group instead.
             logged = true;

@@ -338,7 +338,7 @@ final class FaultTest {
                                 "-Dorg.jccl.sccl.tpurt=" + folder.resolve("libtpurt.so"),
                                 "-Dorg.jccl.sccl.library=" + folder.resolve("libsccl.so")))
                 .contains("the kernels that SCCL's calls on a stream need were not found")
-                .contains("libtorch_tpu.so: its kernels can not be read: ");
+                .contains("libtorch_tpu.so: its kernels cannot be read: ");
     }
 
     private static String[] with(String[] properties, String another) {

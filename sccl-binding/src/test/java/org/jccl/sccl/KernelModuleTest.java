@@ -15,7 +15,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Where kernels come from: a file, or the plugin's library, which can not be loaded here. */
+/** Where kernels come from: a file, or the plugin's library, which cannot be loaded here. */
 final class KernelModuleTest {
 
     private static final Path FOLDER =

@@ -18,7 +18,7 @@ final class ScclBackend extends DeviceBackend {
         super("sccl", ScclProvider.DEVICE_TYPE, options, deviceOfRank);
     }
 
-    /** It can not abort, so ranks stay stuck. */
+    /** It cannot abort, so ranks stay stuck. */
     @Override
     public boolean has(Capability capability) {
         return capability == Capability.MESSAGES || capability == Capability.MANY_RANKS;

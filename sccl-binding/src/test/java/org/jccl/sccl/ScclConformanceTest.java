@@ -35,7 +35,7 @@ final class ScclConformanceTest extends ConformanceTest {
         Stream.current(new Device(ScclProvider.DEVICE_TYPE, index)).synchronize();
     }
 
-    /** Leaves out what a device with one stream, without abort, can not do. */
+    /** Leaves out what a device with one stream, without abort, cannot do. */
     static final class Excluded implements ExecutionCondition {
 
         private static final String COPIES =

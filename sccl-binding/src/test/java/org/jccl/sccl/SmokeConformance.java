@@ -4,7 +4,7 @@ import org.jccl.conformance.SmokeSuite;
 
 /**
  * The conformance suite on real TPUs, as one rank of a job. Without the families that have an
- * operation fail: SCCL can not end it, so the rank's only device would be stuck ever after. On the
+ * operation fail: SCCL cannot end it, so the rank's only device would be stuck ever after. On the
  * mocks they run too, where each case has devices of its own.
  */
 final class SmokeConformance {

@@ -105,7 +105,7 @@ final class ArrayMemory {
                     + " {Device.cpu()}), or with a framework whose adapter reaches the memory of"
                     + " that device";
 
-    /** The element type for groups. DJL can not make bfloat16 with PyTorch. */
+    /** The element type for groups. DJL cannot make bfloat16 with PyTorch. */
     static DataType type(FailureContext where, String name, NDArray array) {
         return switch (array.getDataType()) {
             case FLOAT32 -> DataType.FLOAT32;

@@ -117,7 +117,7 @@ public final class DistributedTrainer extends Trainer {
      *     CPU
      * @throws org.jccl.training.DifferentModelsException if the models of the ranks differ; all
      *     ranks throw it, and name the first parameter that differs
-     * @throws org.jccl.JcclException if the parameters can not be broadcast
+     * @throws org.jccl.JcclException if the parameters cannot be broadcast
      */
     @Override
     public void initialize(Shape... shapes) {
@@ -176,7 +176,7 @@ public final class DistributedTrainer extends Trainer {
      * @throws UsageException if a gradient is sparse, no batch was begun before, or the model has
      *     other parameters than then
      * @throws org.jccl.training.DifferentModelsException if ranks have frozen different parameters
-     * @throws org.jccl.JcclException if the gradients can not be averaged
+     * @throws org.jccl.JcclException if the gradients cannot be averaged
      */
     @Override
     public void step() {

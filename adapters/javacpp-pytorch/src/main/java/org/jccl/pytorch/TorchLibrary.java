@@ -33,9 +33,9 @@ public final class TorchLibrary {
      * with {@code -gpu}. Where they cannot be loaded, for instance because there is no driver, it
      * logs a warning, and PyTorch has only the CPU.
      *
-     * @throws UsageException if this process can not represent the path of JavaCPP's folder
-     * @throws UncheckedIOException if JavaCPP's folder can not be written to
-     * @throws UnsatisfiedLinkError if the libraries can not be loaded: the artifacts of PyTorch and
+     * @throws UsageException if this process cannot represent the path of JavaCPP's folder
+     * @throws UncheckedIOException if JavaCPP's folder cannot be written to
+     * @throws UnsatisfiedLinkError if the libraries cannot be loaded: the artifacts of PyTorch and
      *     of OpenBLAS for this platform must be on the class path, in matching versions. The
      *     message names the missing artifacts
      */
@@ -53,7 +53,7 @@ public final class TorchLibrary {
                 }
             }
         } catch (IOException e) {
-            throw new UncheckedIOException("the lock in JavaCPP's folder can not be had: " + e, e);
+            throw new UncheckedIOException("the lock in JavaCPP's folder cannot be had: " + e, e);
         } catch (LinkageError | TypeNotPresentException e) {
             // The second attempt of a process fails differently from the first one.
             UnsatisfiedLinkError error = new UnsatisfiedLinkError(message(e));
@@ -93,10 +93,10 @@ public final class TorchLibrary {
         return missing.isEmpty()
                 ? "PyTorch's libraries for "
                         + platform
-                        + " are on the class path, but can not be loaded; the versions of pytorch,"
+                        + " are on the class path, but cannot be loaded; the versions of pytorch,"
                         + " openblas and javacpp must belong together: "
                         + cause
-                : "PyTorch's libraries can not be loaded, because the class path has no native"
+                : "PyTorch's libraries cannot be loaded, because the class path has no native"
                         + " libraries for "
                         + platform
                         + "; add "

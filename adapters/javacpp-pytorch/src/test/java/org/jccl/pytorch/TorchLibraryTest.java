@@ -57,7 +57,7 @@ final class TorchLibraryTest {
     }
 
     private static void assertNamesBothTimes(String output, String wanted) {
-        assertThat(output.lines().filter(line -> line.contains("can not be loaded")))
+        assertThat(output.lines().filter(line -> line.contains("cannot be loaded")))
                 .as(output)
                 .hasSize(2)
                 .allSatisfy(line -> assertThat(line).containsPattern(wanted));

@@ -81,7 +81,7 @@ public final class JcclSpark {
      * @param <T> a row
      * @param <R> what a rank returns
      * @param data with one partition for each rank, as {@code repartition} makes them. Spark
-     *     rejects data that it can not compute in the same stage, for instance a union; repartition
+     *     rejects data that it cannot compute in the same stage, for instance a union; repartition
      *     it first
      * @param function what each rank does with its partition
      * @return what the ranks returned, in their order
@@ -98,7 +98,7 @@ public final class JcclSpark {
      *
      * @param <T> an element
      * @param <R> what a rank returns
-     * @param data with one partition for each rank. Spark rejects data that it can not compute in
+     * @param data with one partition for each rank. Spark rejects data that it cannot compute in
      *     the same stage, for instance a union; repartition it first
      * @param function what each rank does with its partition
      * @return what the ranks returned, in their order
@@ -136,8 +136,8 @@ public final class JcclSpark {
      * @param context of the calling task, from {@code BarrierTaskContext.get()}
      * @return the rank
      * @throws UsageException if the context is null
-     * @throws org.jccl.StoreException if rank 0 can not be reached, or not every task arrives
-     *     within a minute
+     * @throws org.jccl.StoreException if rank 0 cannot be reached, or not every task arrives within
+     *     a minute
      */
     public static SparkRank join(BarrierTaskContext context) {
         return SparkRank.join(given(context, "the context"));

@@ -168,7 +168,7 @@ public final class SparkRank {
      * @return this rank's group of all ranks
      * @throws UsageException if the text is null or has another form, or the task has ended
      * @throws GroupAbortedException if Spark has killed the task
-     * @throws org.jccl.BackendUnavailableException if the backend can not be used here
+     * @throws org.jccl.BackendUnavailableException if the backend cannot be used here
      * @throws org.jccl.JcclException if the other ranks do not come in time
      */
     public ProcessGroup init(String backend) {
@@ -183,7 +183,7 @@ public final class SparkRank {
      * @return this rank's group of all ranks
      * @throws UsageException if an argument is null or not valid, or the task has ended
      * @throws GroupAbortedException if Spark has killed the task
-     * @throws org.jccl.BackendUnavailableException if the backend can not be used here
+     * @throws org.jccl.BackendUnavailableException if the backend cannot be used here
      * @throws org.jccl.JcclException if the other ranks do not come in time
      */
     public ProcessGroup init(String backend, Consumer<ProcessGroupBuilder> options) {

@@ -45,8 +45,8 @@ final class Benchmark {
      * Measures everything.
      *
      * @return wrong elements on all ranks, the same number on each
-     * @throws IOException if a file of results can not be opened
-     * @throws ReportException if results can not be written
+     * @throws IOException if a file of results cannot be opened
+     * @throws ReportException if results cannot be written
      */
     long run() throws IOException {
         List<String> devices = describeRanks();

@@ -53,7 +53,7 @@ final class CsvReport implements Report {
     private void print(String line) {
         out.print(line + "\n");
         if (out.checkError()) {
-            throw new ReportException("can not write to " + file, null);
+            throw new ReportException("cannot write to " + file, null);
         }
     }
 

@@ -83,6 +83,6 @@ final class JsonReport implements Report {
     }
 
     private ReportException failed(IOException cause) {
-        return new ReportException("can not write to " + file + ": " + cause.getMessage(), cause);
+        return new ReportException("cannot write to " + file + ": " + cause.getMessage(), cause);
     }
 }

@@ -8,7 +8,7 @@ final class OutputFile {
 
     private OutputFile() {}
 
-    /** Why a file can not be written, or null. */
+    /** Why a file cannot be written, or null. */
     static String fault(Path file) {
         Path folder = file.toAbsolutePath().getParent();
         if (folder == null || !Files.isDirectory(folder) || Files.isDirectory(file)) {

@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
  */
 record Plot(String title, List<Curve> curves) {
 
-    /** Readers can not distinguish more; {@code bench all} has nine with a size. */
+    /** Readers cannot distinguish more; {@code bench all} has nine with a size. */
     static final int MOST_CURVES = 12;
 
     private static final List<Function<Key, String>> FACTS =
@@ -63,7 +63,7 @@ record Plot(String title, List<Curve> curves) {
         if (groups.size() > MOST_CURVES) {
             throw new IllegalArgumentException(
                     groups.size()
-                            + " curves can not be distinguished; plot at most "
+                            + " curves cannot be distinguished; plot at most "
                             + MOST_CURVES
                             + ", for instance one operation at a time");
         }
@@ -82,7 +82,7 @@ record Plot(String title, List<Curve> curves) {
     /**
      * Checks that this Java can draw.
      *
-     * @throws IOException if it can not
+     * @throws IOException if it cannot
      */
     static void requireDrawing() throws IOException {
         try {
@@ -90,7 +90,7 @@ record Plot(String title, List<Curve> curves) {
         } catch (RuntimeException | Error e) {
             // The JDK reports this in different ways, depending on its version.
             throw new IOException(
-                    "this Java can not draw ("
+                    "this Java cannot draw ("
                             + e
                             + "); it needs the module java.desktop, fontconfig and a font, on"
                             + " Debian the packages libfontconfig1, libfreetype6 and"

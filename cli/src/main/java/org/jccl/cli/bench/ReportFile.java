@@ -35,7 +35,7 @@ final class ReportFile {
      * @param file a file of either kind; its first character decides which
      * @param source the name of its curves
      * @param named whether the user gave that name
-     * @throws IOException if it can not be read, or is of neither kind
+     * @throws IOException if it cannot be read, or is of neither kind
      */
     static List<Measurement> read(Path file, String source, boolean named) throws IOException {
         String text;

@@ -68,7 +68,7 @@ final class SvgPlot {
     /**
      * Writes a plot to a file.
      *
-     * @throws IOException if it can not be written
+     * @throws IOException if it cannot be written
      */
     static void write(Plot plot, Path file) throws IOException {
         try (Writer out = Files.newBufferedWriter(file, StandardCharsets.UTF_8)) {
@@ -153,7 +153,7 @@ final class SvgPlot {
             context.setComment("made by jccl");
             return context;
         } catch (ParserConfigurationException e) {
-            throw new IOException("this Java can not make XML: " + e.getMessage(), e);
+            throw new IOException("this Java cannot make XML: " + e.getMessage(), e);
         }
     }
 

@@ -15,7 +15,7 @@ final class SvgReport implements Report {
     /**
      * Opens a report.
      *
-     * @throws IOException if this Java can not draw, before anything is measured
+     * @throws IOException if this Java cannot draw, before anything is measured
      */
     SvgReport(Path file, String backend) throws IOException {
         this.file = file;
@@ -36,7 +36,7 @@ final class SvgReport implements Report {
         try {
             SvgPlot.write(Plot.of(measurements), file);
         } catch (IOException e) {
-            throw new ReportException("can not write to " + file + ": " + e.getMessage(), e);
+            throw new ReportException("cannot write to " + file + ": " + e.getMessage(), e);
         }
     }
 }

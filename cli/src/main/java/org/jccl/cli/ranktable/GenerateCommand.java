@@ -219,7 +219,7 @@ final class GenerateCommand implements Callable<Integer> {
         try {
             Files.writeString(output, table.toJson());
         } catch (IOException e) {
-            throw new ExecutionException(spec.commandLine(), output + " can not be written: " + e);
+            throw new ExecutionException(spec.commandLine(), output + " cannot be written: " + e);
         }
         out.println(output + ": " + table);
         TableFile.warning(output, table).ifPresent(text -> out.println("warning: " + text));

@@ -65,7 +65,7 @@ record RankFile(
      *
      * @param file a file of {@code JCCL_MONITOR_DIR}
      * @return its content
-     * @throws IOException if it can not be read, or is no such file
+     * @throws IOException if it cannot be read, or is no such file
      */
     static RankFile read(Path file) throws IOException {
         Map<String, String> top = new HashMap<>();

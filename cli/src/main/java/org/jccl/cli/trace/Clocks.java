@@ -14,7 +14,7 @@ import java.util.TreeSet;
  * <p>If all ranks wait for all, no rank ends a collective before the last one has arrived. If the
  * recordings show the opposite, the clocks differ by at least that time. The view of the other rank
  * gives an upper bound. Times are moved by the middle of both bounds. A difference that is shorter
- * than the operations can not be distinguished from a late rank.
+ * than the operations cannot be distinguished from a late rank.
  */
 final class Clocks {
 

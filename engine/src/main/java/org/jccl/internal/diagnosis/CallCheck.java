@@ -76,7 +76,7 @@ public final class CallCheck {
      * @param requireUsable throws when the group is closed or has failed meanwhile
      * @throws MismatchException when a rank has another call, or another thread is here
      * @throws OperationTimeoutException when a rank does not come to its call in time
-     * @throws GroupAbortedException when the store can not be asked
+     * @throws GroupAbortedException when the store cannot be asked
      */
     public void compare(List<Operation> collectives, Runnable requireUsable) {
         Thread own = Thread.currentThread();
@@ -119,7 +119,7 @@ public final class CallCheck {
         } catch (StoreException e) {
             throw new GroupAbortedException(
                     FailureContext.NONE,
-                    "calls can not be compared with those of the other ranks: " + e.reason(),
+                    "calls cannot be compared with those of the other ranks: " + e.reason(),
                     e);
         }
         compare(calls, number);

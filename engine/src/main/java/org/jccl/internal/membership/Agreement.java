@@ -30,7 +30,7 @@ import org.jccl.spi.Polling;
 public final class Agreement<G> {
 
     /** The minimum time for the members to form a communicator. */
-    private static final Duration SHORTEST_FORMING = Duration.ofSeconds(10);
+    private static final Duration MIN_FORMING = Duration.ofSeconds(10);
 
     private static final Duration POLL = Duration.ofMillis(20);
     private static final Duration WAIT = Duration.ofMillis(200);
@@ -126,7 +126,7 @@ public final class Agreement<G> {
      */
     public G next(Duration patience, Duration timeout) {
         Duration most = shorter(patience.multipliedBy(2), timeout);
-        Duration time = SHORTEST_FORMING.compareTo(most) > 0 ? SHORTEST_FORMING : most;
+        Duration time = MIN_FORMING.compareTo(most) > 0 ? MIN_FORMING : most;
         Deadline end = Deadline.after(timeout);
         candidate.leave();
         while (true) {

@@ -13,7 +13,7 @@ import org.jccl.UsageException;
  */
 public record Listener(GroupListener called, long stallNanos) {
 
-    private static final Duration LONGEST = Duration.ofDays(365);
+    private static final Duration MAX = Duration.ofDays(365);
 
     /**
      * Reads the settings of a listener.
@@ -25,7 +25,7 @@ public record Listener(GroupListener called, long stallNanos) {
         if (threshold == null
                 || threshold.isNegative()
                 || threshold.isZero()
-                || threshold.compareTo(LONGEST) > 0) {
+                || threshold.compareTo(MAX) > 0) {
             throw new UsageException(
                     FailureContext.NONE,
                     "stallThreshold() of a listener must be positive and at most a year, got "

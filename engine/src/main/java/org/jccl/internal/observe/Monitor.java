@@ -26,7 +26,7 @@ final class Monitor implements AutoCloseable {
     private static final long INTERVAL_MILLIS = 1000;
 
     /** A program may have thousands of groups. Stuck groups come first. */
-    private static final int MOST_GROUPS = 16;
+    private static final int MAX_GROUPS = 16;
 
     private final Path folder;
     private final Thread thread;
@@ -160,7 +160,7 @@ final class Monitor implements AutoCloseable {
         groups.stream()
                 .map(each -> each.state(now))
                 .sorted(Comparator.comparingLong(MonitoredGroup.State::runningNanos).reversed())
-                .limit(MOST_GROUPS)
+                .limit(MAX_GROUPS)
                 .forEach(each -> each.write(json));
         lastTotals = totals;
         lastNanos = now;

@@ -128,7 +128,7 @@ class GroupClosingTest {
         assertNothingIsLeft();
     }
 
-    /** In a process whose environment names a folder that Java can not represent as a path. */
+    /** In a process whose environment names a folder that Java cannot represent as a path. */
     static final class TraceFolder {
 
         private TraceFolder() {}

@@ -26,7 +26,7 @@ import org.jccl.spi.PathSetting;
 public final class LibrarySearch {
 
     private static final Path LINKER_CONFIGURATION = Path.of("/etc/ld.so.conf");
-    private static final int MOST_INCLUDES = 64;
+    private static final int MAX_INCLUDES = 64;
 
     /**
      * A place to look.
@@ -266,7 +266,7 @@ public final class LibrarySearch {
         List<String> folders = new ArrayList<>();
         List<Path> files = new ArrayList<>(List.of(LINKER_CONFIGURATION));
         // The list grows while it is read. The limit ends a file that includes itself.
-        for (int i = 0; i < files.size() && i < MOST_INCLUDES; i++) {
+        for (int i = 0; i < files.size() && i < MAX_INCLUDES; i++) {
             readLinkerConfiguration(files.get(i), folders, files);
         }
         String arch = System.getProperty("os.arch").replace("amd64", "x86_64");

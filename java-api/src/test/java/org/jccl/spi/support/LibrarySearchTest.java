@@ -131,7 +131,7 @@ final class LibrarySearchTest {
         assertThat(tried).singleElement().asString().startsWith("PATH is '/b\0'");
     }
 
-    /** The zero byte stands for what this process can not represent as a path. */
+    /** The zero byte stands for what this process cannot represent as a path. */
     @Test
     void aPlaceThatIsNoPathIsSkippedWithTheReason() {
         Map<String, String> environment =

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Directories that Java can not represent as a path, because {@code LC_ALL=C} knows ASCII only. */
+/** Directories that Java cannot represent as a path, because {@code LC_ALL=C} knows ASCII only. */
 @Timeout(120)
 class NonAsciiPathTest {
 

@@ -40,7 +40,7 @@ class PrivateDirectoryTest {
     private final List<String> loaded = new ArrayList<>();
     private final List<String> before = new ArrayList<>();
 
-    /** As on a host whose users can not write to their home directory. */
+    /** As on a host whose users cannot write to their home directory. */
     @BeforeEach
     void homeIsNotWritable() throws IOException {
         PROPERTIES.forEach(name -> before.add(System.getProperty(name)));

@@ -41,7 +41,7 @@ final class JavaCommand {
             Optional<String> classPath,
             Class<?> mainClass,
             List<String> arguments) {
-        // A module that the program itself loaded can not be named in an option of a JVM.
+        // A module that the program itself loaded cannot be named in an option of a JVM.
         boolean ofModule = mainClass.getModule().getLayer() == ModuleLayer.boot();
         if (ofModule && classPath.isEmpty()) {
             return ofModule(executable, jvmArguments, mainClass, arguments);
@@ -161,7 +161,7 @@ final class JavaCommand {
     private static BootstrapException unknownVersion(Path executable, String why, Exception cause) {
         return new BootstrapException(
                 FailureContext.NONE,
-                "can not tell the version of "
+                "cannot tell the version of "
                         + executable
                         + ": "
                         + why

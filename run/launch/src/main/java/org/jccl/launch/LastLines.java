@@ -21,7 +21,7 @@ final class LastLines {
     private static final int LAST = 20;
 
     /** How much of a line is remembered. */
-    private static final int MOST_CHARS = 2_000;
+    private static final int MAX_CHARS = 2_000;
 
     /** How stack traces of Java and Python begin, and what C++ says of an uncaught exception. */
     private static final Pattern EXCEPTION =
@@ -34,7 +34,7 @@ final class LastLines {
     /** Lines that say where; those that say what are worth more. */
     private static final Pattern FRAME = Pattern.compile("\\s|frame #");
 
-    private static final int MOST_FRAMES = 4;
+    private static final int MAX_FRAMES = 4;
 
     /** A line, or another exception, that comes so soon may belong to the exception. */
     private static final int EXCEPTION_REACH = 200;
@@ -50,7 +50,7 @@ final class LastLines {
     private long count;
 
     synchronized void add(String whole) {
-        String line = whole.length() > MOST_CHARS ? whole.substring(0, MOST_CHARS) + "..." : whole;
+        String line = whole.length() > MAX_CHARS ? whole.substring(0, MAX_CHARS) + "..." : whole;
         Matcher report = CRASH_REPORT.matcher(line);
         if (report.matches()) {
             crashReport = path(report.group(1));
@@ -63,7 +63,7 @@ final class LastLines {
             exception.add(line);
         } else if (near && exception.size() < EXCEPTION_LINES) {
             boolean frame = FRAME.matcher(line).lookingAt();
-            if (!frame || frames++ < MOST_FRAMES) {
+            if (!frame || frames++ < MAX_FRAMES) {
                 exception.add(line);
             }
         }

@@ -82,8 +82,8 @@ record LaunchSettings(
                 "two roles have the same name: " + names);
         long world = (long) nodes * roles.stream().mapToLong(LaunchRole::ranks).sum();
         check(
-                world <= Membership.MOST_RANKS,
-                world + " ranks are more than " + Membership.MOST_RANKS + ", the most of a world");
+                world <= Membership.MAX_RANKS,
+                world + " ranks are more than " + Membership.MAX_RANKS + ", the most of a world");
     }
 
     private static boolean isBelow(Path folder, String name) {

@@ -8,7 +8,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Kills the ranks if this process is killed and can not stop them itself. A small shell waits for
+ * Kills the ranks if this process is killed and cannot stop them itself. A small shell waits for
  * the end of its input, which only this process can cause: by reporting success, or by ending. It
  * finds the ranks and their children by a variable in their environment, because the system may
  * reuse process ids.

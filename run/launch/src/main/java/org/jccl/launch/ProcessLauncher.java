@@ -60,7 +60,7 @@ public final class ProcessLauncher {
      *
      * @throws LaunchException if a rank fails and no restart is left, if the time is over, if
      *     another node fails, or if this thread is interrupted (then its flag is set again)
-     * @throws org.jccl.BootstrapException if the store can not be served or reached, or a node does
+     * @throws org.jccl.BootstrapException if the store cannot be served or reached, or a node does
      *     not arrive
      */
     public void run() {

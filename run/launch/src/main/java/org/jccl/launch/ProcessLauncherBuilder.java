@@ -30,7 +30,7 @@ import org.jccl.spi.Durations;
  */
 public final class ProcessLauncherBuilder {
 
-    private static final int HIGHEST_PORT = 65535;
+    private static final int MAX_PORT = 65535;
 
     private final int ranks;
     private String role = "default";
@@ -160,7 +160,7 @@ public final class ProcessLauncherBuilder {
 
     /**
      * Adds an environment variable to those of this process. The variables that describe the rank
-     * can not be replaced.
+     * cannot be replaced.
      *
      * @param name name of the variable
      * @param value its value
@@ -216,8 +216,8 @@ public final class ProcessLauncherBuilder {
      */
     public ProcessLauncherBuilder master(String address, int port) {
         check(
-                port >= 0 && port <= HIGHEST_PORT,
-                "master port " + port + " is not between 0 and " + HIGHEST_PORT);
+                port >= 0 && port <= MAX_PORT,
+                "master port " + port + " is not between 0 and " + MAX_PORT);
         this.masterAddress = text(address, "master address");
         this.masterPort = port;
         return this;

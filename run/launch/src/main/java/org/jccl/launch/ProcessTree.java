@@ -8,12 +8,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jccl.spi.Deadline;
 
 /** Stops processes together with everything they started. */
 final class ProcessTree {
-
-    /** As good as for ever; a longer time can not be counted in milliseconds. */
-    private static final Duration LONGEST = Duration.ofDays(36_500);
 
     private ProcessTree() {}
 
@@ -24,7 +22,7 @@ final class ProcessTree {
      * @param grace how long they may take to end
      */
     static void stop(Collection<ProcessHandle> roots, Duration grace) {
-        // The children of a process can not be found after its end, so they are listed first.
+        // The children of a process cannot be found after its end, so they are listed first.
         Set<ProcessHandle> all = withDescendants(roots);
         all.forEach(ProcessHandle::destroy);
         awaitEnd(all, grace);
@@ -44,8 +42,8 @@ final class ProcessTree {
         CompletableFuture<?>[] ends =
                 processes.stream().map(ProcessHandle::onExit).toArray(CompletableFuture<?>[]::new);
         try {
-            Duration time = limit.compareTo(LONGEST) > 0 ? LONGEST : limit;
-            CompletableFuture.allOf(ends).get(time.toMillis(), TimeUnit.MILLISECONDS);
+            long nanos = Deadline.after(limit).nanosLeft();
+            CompletableFuture.allOf(ends).get(nanos, TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             // Kill at once, and leave the interruption to the caller.
             Thread.currentThread().interrupt();

@@ -44,7 +44,7 @@ record RankLogs(Optional<Path> folder, RankStreams tee, RankStreams redirects, S
      * already, so that no job overwrites the files of another.
      *
      * @return the same logs in that folder
-     * @throws LaunchException if it can not be made
+     * @throws LaunchException if it cannot be made
      */
     RankLogs ofJob(String runId) {
         if (folder.isEmpty()) {
@@ -54,7 +54,7 @@ record RankLogs(Optional<Path> folder, RankStreams tee, RankStreams redirects, S
         try {
             return new RankLogs(Optional.of(make(wanted)), tee, redirects, shown);
         } catch (IOException e) {
-            throw LaunchException.of("the log folder " + wanted + " can not be made: " + e, e);
+            throw LaunchException.of("the log folder " + wanted + " cannot be made: " + e, e);
         }
     }
 

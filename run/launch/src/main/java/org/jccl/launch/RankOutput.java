@@ -22,7 +22,7 @@ final class RankOutput {
 
     private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
 
-    private static final int MOST_BYTES = 1 << 16;
+    private static final int MAX_BYTES = 1 << 16;
     private static final int BUFFER_BYTES = 8 << 10;
 
     /** How long the handler may take for the remaining lines of a rank that has ended. */
@@ -53,7 +53,7 @@ final class RankOutput {
      * @param name of the rank and the stream, for messages
      * @param file the log file, if there is one
      * @param lines the handler of each line; must not throw
-     * @throws IOException if the file can not be opened
+     * @throws IOException if the file cannot be opened
      */
     RankOutput(String name, Optional<Path> file, Consumer<byte[]> lines) throws IOException {
         this.name = name;
@@ -85,7 +85,7 @@ final class RankOutput {
                     if (b == '\r' || b == '\n' && !afterReturn) {
                         handOn(line);
                     } else if (b != '\n') {
-                        if (line.size() >= MOST_BYTES && !continuesCharacter(b)) {
+                        if (line.size() >= MAX_BYTES && !continuesCharacter(b)) {
                             handOn(line);
                         }
                         line.write(b);
@@ -127,7 +127,7 @@ final class RankOutput {
                 failed = true;
                 LOGGER.log(
                         Level.WARNING,
-                        "{0} can not be written: {1}; the job continues, and lines of {2} will be"
+                        "{0} cannot be written: {1}; the job continues, and lines of {2} will be"
                                 + " missing there",
                         file.orElseThrow(),
                         e.getMessage(),

@@ -33,7 +33,7 @@ final class RankProcess {
      * @param environment the variables of the rank
      * @param logs folder for its output, if there are log files
      * @param reaper kills the process when this one is killed
-     * @throws IOException if the command can not be started or the logs can not be written
+     * @throws IOException if the command cannot be started or the logs cannot be written
      */
     RankProcess(
             RankPlacement placement,

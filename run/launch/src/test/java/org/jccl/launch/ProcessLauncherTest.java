@@ -191,8 +191,7 @@ class ProcessLauncherTest {
     }
 
     /**
-     * Java can not represent each path: one with a zero byte, or with {@code LC_ALL=C} one of
-     * UTF-8.
+     * Java cannot represent each path: one with a zero byte, or with {@code LC_ALL=C} one of UTF-8.
      */
     @Test
     void aReportWhoseNameIsNoPathDoesNotEndTheReadingOfOutput() {

@@ -13,11 +13,11 @@ import org.jccl.ranktable.json.JsonPath;
  */
 final class Element {
 
-    /** Takes the place of a number that is missing or can not be read. */
+    /** Takes the place of a number that is missing or cannot be read. */
     static final int UNKNOWN = -1;
 
-    private static final int MOST_DIGITS = 18;
-    private static final int HIGHEST_PORT = 65_535;
+    private static final int MAX_DIGITS = 18;
+    private static final int MAX_PORT = 65_535;
 
     private final Json value;
     private final JsonPath path;
@@ -168,7 +168,7 @@ final class Element {
     /** The whole number here, or {@link #UNKNOWN} after a fault. */
     long number(long most) {
         String digits = scalar().orElse("");
-        if (!digits.matches("[0-9]{1," + MOST_DIGITS + "}") || Long.parseLong(digits) > most) {
+        if (!digits.matches("[0-9]{1," + MAX_DIGITS + "}") || Long.parseLong(digits) > most) {
             fault("is " + value.describe() + ": give a whole number from 0 to " + most);
             return UNKNOWN;
         }
@@ -211,7 +211,7 @@ final class Element {
     /** Reports a fault if there is a field of that name and it is no port. */
     void checkPort(String name) {
         field(name)
-                .filter(port -> port.number(HIGHEST_PORT) == 0)
+                .filter(port -> port.number(MAX_PORT) == 0)
                 .ifPresent(port -> port.fault("is 0: ports begin at 1"));
     }
 

@@ -11,14 +11,14 @@ import org.jccl.ranktable.json.JsonPath;
  */
 final class Faults {
 
-    static final int MOST = 10_000;
+    static final int MAX = 10_000;
 
     private final List<RankTableException.Fault> list = new ArrayList<>();
     private int count;
 
     void add(JsonFault fault) {
         count++;
-        if (count <= MOST) {
+        if (count <= MAX) {
             Json.Position at = fault.at();
             String path = fault.path().toString();
             list.add(new RankTableException.Fault(path, at.line(), at.column(), fault.message()));
@@ -27,8 +27,8 @@ final class Faults {
 
     /** Throws the faults, if there are any. */
     void throwIfAny(String table) {
-        if (count > MOST) {
-            String message = "has " + count + " faults; the first " + MOST + " are listed";
+        if (count > MAX) {
+            String message = "has " + count + " faults; the first " + MAX + " are listed";
             String root = JsonPath.ROOT.toString();
             list.add(new RankTableException.Fault(root, 1, 1, message));
         }

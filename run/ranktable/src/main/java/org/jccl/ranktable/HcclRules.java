@@ -9,8 +9,8 @@ import java.util.OptionalLong;
 /** The rules of HCCL for a table in every form. One object checks one table. */
 final class HcclRules {
 
-    private static final int LONGEST_ID = 64;
-    private static final long HIGHEST_SUPER_DEVICE = 0xFFFF_FFFFL;
+    private static final int MAX_ID_LENGTH = 64;
+    private static final long MAX_SUPER_DEVICE = 0xFFFF_FFFFL;
     private static final List<String> PORTS =
             List.of("device_port", "host_port", "device_vnic_port", "backup_device_port");
 
@@ -25,9 +25,9 @@ final class HcclRules {
     /** The id of a server, or empty after a fault. */
     static Optional<String> serverId(Element server) {
         Optional<String> id = server.text("server_id", "the server's IP address or name");
-        id.filter(text -> text.length() > LONGEST_ID)
+        id.filter(text -> text.length() > MAX_ID_LENGTH)
                 .flatMap(tooLong -> server.field("server_id"))
-                .ifPresent(field -> field.fault("has more than " + LONGEST_ID + " characters"));
+                .ifPresent(field -> field.fault("has more than " + MAX_ID_LENGTH + " characters"));
         return id;
     }
 
@@ -49,7 +49,7 @@ final class HcclRules {
         // Without super pods, HCCL does not read it.
         Optional<Element> given = device.field("super_device_id").filter(field -> !field.isEmpty());
         if (given.isPresent()) {
-            long value = given.get().number(HIGHEST_SUPER_DEVICE);
+            long value = given.get().number(MAX_SUPER_DEVICE);
             superDevice = value == Element.UNKNOWN ? OptionalLong.empty() : OptionalLong.of(value);
         }
         return new Devices.Row(device, rankAt, rank, Element.UNKNOWN, number, ips, superDevice);

@@ -19,17 +19,17 @@ import java.util.TreeMap;
  */
 final class RankListReader {
 
-    private static final int MOST_RANKS = 65_536;
-    private static final int HIGHEST_DEVICE = 64;
+    private static final int MAX_RANKS = 65_536;
+    private static final int MAX_DEVICE = 64;
 
     /** The local_id of a device that replaces another one. */
     private static final int REPLACEMENT = 64;
 
-    private static final int MOST_LAYERS = 8;
-    private static final int LONGEST_NAME = 1024;
-    private static final int MOST_ADDRESSES = 24;
-    private static final int MOST_PORTS = 16;
-    private static final int LONGEST_PORT = 32;
+    private static final int MAX_LAYERS = 8;
+    private static final int MAX_NAME_LENGTH = 1024;
+    private static final int MAX_ADDRESSES = 24;
+    private static final int MAX_PORTS = 16;
+    private static final int MAX_PORT_LENGTH = 32;
 
     private final Devices devices = new Devices();
 
@@ -63,10 +63,10 @@ final class RankListReader {
         table.field("status")
                 .ifPresent(at -> at.mustBe("completed", "leave it out, or write \"completed\""));
         List<Element> ranks = table.objects("rank_list", "list the ranks of the job");
-        if (ranks.size() > MOST_RANKS) {
+        if (ranks.size() > MAX_RANKS) {
             table.field("rank_list")
                     .orElseThrow()
-                    .fault("has " + ranks.size() + " ranks: HCCL takes " + MOST_RANKS);
+                    .fault("has " + ranks.size() + " ranks: HCCL takes " + MAX_RANKS);
         }
         table.required("rank_count", "number of ranks in $.rank_list");
         table.mustCount("rank_count", ranks.size(), "ranks in $.rank_list");
@@ -79,7 +79,7 @@ final class RankListReader {
 
     private void readRank(Element at) {
         int rank = at.number("rank_id", "rank in the job, from 0");
-        int device = at.number("device_id", "physical number of the device", HIGHEST_DEVICE);
+        int device = at.number("device_id", "physical number of the device", MAX_DEVICE);
         int localId = at.number("local_id", "number of the device on its server", REPLACEMENT);
         int place = localId;
         if (localId == REPLACEMENT) {
@@ -172,10 +172,10 @@ final class RankListReader {
 
     private List<Level> levels(Element rank) {
         List<Element> list = rank.objects("level_list", "what the rank has in each layer");
-        if (list.size() > MOST_LAYERS) {
+        if (list.size() > MAX_LAYERS) {
             rank.field("level_list")
                     .orElseThrow()
-                    .fault("has " + list.size() + " layers: HCCL takes " + MOST_LAYERS);
+                    .fault("has " + list.size() + " layers: HCCL takes " + MAX_LAYERS);
         }
         List<Level> levels = new ArrayList<>();
         int before = -1;
@@ -197,10 +197,10 @@ final class RankListReader {
     }
 
     private Level level(Element at) {
-        int layer = at.number("net_layer", "layer of networks, from 0", MOST_LAYERS - 1);
+        int layer = at.number("net_layer", "layer of networks, from 0", MAX_LAYERS - 1);
         Optional<String> instance =
                 at.text("net_instance_id", "name of the network that the rank is in");
-        at.field("net_instance_id").ifPresent(id -> checkLength(id, LONGEST_NAME));
+        at.field("net_instance_id").ifPresent(id -> checkLength(id, MAX_NAME_LENGTH));
         Optional<Element> list = at.required("rank_addr_list", "addresses of the rank there");
         List<String> addresses = list.map(RankListReader::addresses).orElse(List.of());
         if (layer != Element.UNKNOWN && instance.isPresent() && list.isPresent()) {
@@ -229,8 +229,8 @@ final class RankListReader {
             list.fault("is " + list.describe() + ": give an array of addresses");
         }
         List<Element> items = list.items();
-        if (items.size() > MOST_ADDRESSES) {
-            list.fault("has " + items.size() + " addresses: HCCL takes " + MOST_ADDRESSES);
+        if (items.size() > MAX_ADDRESSES) {
+            list.fault("has " + items.size() + " addresses: HCCL takes " + MAX_ADDRESSES);
         }
         List<String> addresses = new ArrayList<>();
         Map<String, Element> ports = new HashMap<>();
@@ -242,7 +242,7 @@ final class RankListReader {
                         .ifPresent(
                                 plane -> {
                                     plane.text();
-                                    checkLength(plane, LONGEST_NAME);
+                                    checkLength(plane, MAX_NAME_LENGTH);
                                 });
             } else {
                 item.fault("is " + item.describe() + ": give an object");
@@ -279,18 +279,18 @@ final class RankListReader {
         }
         List<Element> ports = list.get().items();
         Set<String> own = new HashSet<>();
-        if (ports.isEmpty() || ports.size() > MOST_PORTS) {
+        if (ports.isEmpty() || ports.size() > MAX_PORTS) {
             list.get()
                     .fault(
                             "is "
                                     + list.get().describe()
                                     + ": give an array of 1 to "
-                                    + MOST_PORTS
+                                    + MAX_PORTS
                                     + " ports");
         }
         for (Element port : ports) {
             Optional<String> name = port.text();
-            checkLength(port, LONGEST_PORT);
+            checkLength(port, MAX_PORT_LENGTH);
             if (name.isPresent() && own.add(name.get())) {
                 Devices.checkUnique(seen, name.get(), port);
             }

@@ -76,8 +76,8 @@ public final class RankTable {
      *
      * @param file a table in UTF-8
      * @return the table
-     * @throws RankTableException if the file can not be read or the table is not valid; it lists
-     *     all that is wrong
+     * @throws RankTableException if the file cannot be read or the table is not valid; it lists all
+     *     that is wrong
      * @throws UsageException if the file is null
      */
     public static RankTable read(Path file) {
@@ -89,7 +89,7 @@ public final class RankTable {
         try (InputStream in = Files.newInputStream(file)) {
             bytes = in.readNBytes(MAX_BYTES + 1);
         } catch (IOException e) {
-            throw new RankTableException(name, "can not be read: " + e, e);
+            throw new RankTableException(name, "cannot be read: " + e, e);
         }
         try {
             String text =
@@ -110,7 +110,7 @@ public final class RankTable {
     /**
      * Waits while a table is still being made: Ascend's operator mounts {@code hccl.json} with the
      * status {@code initializing} and completes it when all pods have their devices. Returns at
-     * once when the file has any other content or can not be read, which {@link #read} explains.
+     * once when the file has any other content or cannot be read, which {@link #read} explains.
      * Interrupting the thread ends the wait, and leaves the flag set.
      *
      * @param file a table
@@ -173,7 +173,7 @@ public final class RankTable {
      *
      * @param environment the process's variables, usually {@link System#getenv()}
      * @return the table, or empty if the variable is not set or blank
-     * @throws RankTableException if the file can not be read or the table is not valid
+     * @throws RankTableException if the file cannot be read or the table is not valid
      * @throws UsageException if the environment is null
      */
     public static Optional<RankTable> fromEnvironment(Map<String, String> environment) {
@@ -185,7 +185,7 @@ public final class RankTable {
         try {
             return Optional.of(read(Path.of(file), name));
         } catch (InvalidPathException e) {
-            throw new RankTableException(name, "can not be read: " + e, e);
+            throw new RankTableException(name, "cannot be read: " + e, e);
         }
     }
 

@@ -185,7 +185,7 @@ public final class RankTableBuilder {
                             + first
                             + " of layer "
                             + layer
-                            + ", and can not be in "
+                            + ", and cannot be in "
                             + network
                             + " too");
         }
@@ -257,7 +257,7 @@ public final class RankTableBuilder {
         return build(builder.format, nodes, false, false, Map.of());
     }
 
-    /** Removes addresses, which other forms can not assign to layers. */
+    /** Removes addresses, which other forms cannot assign to layers. */
     private static RankEntry withoutAddresses(RankEntry entry) {
         return new RankEntry(
                 entry.rank(),

@@ -6,7 +6,7 @@ import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.internal.checks.Counted;
 
-/** A rank table can not be read or is not valid. {@link #faults()} lists all faults. */
+/** A rank table cannot be read or is not valid. {@link #faults()} lists all faults. */
 public final class RankTableException extends JcclException {
 
     private static final long serialVersionUID = 1L;
@@ -60,7 +60,7 @@ public final class RankTableException extends JcclException {
      * All faults of the table, in the order of the checks. The message shows the first 20. At most
      * 10,000 are retained; then the last one is the total number.
      *
-     * @return the faults; empty if the file can not be read at all, and after deserialisation
+     * @return the faults; empty if the file cannot be read at all, and after deserialisation
      */
     public List<Fault> faults() {
         return faults == null ? List.of() : faults;

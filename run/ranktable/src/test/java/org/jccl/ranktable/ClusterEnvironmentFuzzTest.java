@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class ClusterEnvironmentFuzzTest {
 
-    private static final int HIGHEST_PORT = 65535;
+    private static final int MAX_PORT = 65535;
 
     private static final ClusterEnvironment PLAIN =
             ClusterEnvironment.known().get(ClusterEnvironment.known().size() - 1);
@@ -64,7 +64,7 @@ class ClusterEnvironmentFuzzTest {
             assertThat(place.localRank()).isLessThan(place.localWorldSize());
         }
         place.masterAddress().ifPresent(address -> assertThat(address).isNotBlank());
-        place.masterPort().ifPresent(port -> assertThat(port).isBetween(0, HIGHEST_PORT));
+        place.masterPort().ifPresent(port -> assertThat(port).isBetween(0, MAX_PORT));
         assertThat(place.restarts()).isNotNegative();
         mustBe(place.rank(), environment.get("RANK"));
         mustBe(place.worldSize(), environment.get("WORLD_SIZE"));

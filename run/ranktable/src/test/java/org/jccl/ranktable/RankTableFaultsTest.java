@@ -574,7 +574,7 @@ class RankTableFaultsTest {
                 .hasMessage("rank table " + file + " is not in UTF-8: write it again in UTF-8");
         assertThatThrownBy(() -> RankTable.read(folder))
                 .isInstanceOf(RankTableException.class)
-                .hasMessageContaining("can not be read");
+                .hasMessageContaining("cannot be read");
         Path marked = folder.resolve("marked.json");
         Files.writeString(marked, "\uFEFF" + Examples.text("hccl-1.0.json"));
         assertThat(RankTable.read(marked).size()).isEqualTo(4);

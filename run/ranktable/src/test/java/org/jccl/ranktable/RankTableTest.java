@@ -235,7 +235,7 @@ class RankTableTest {
                             assertThat(e.category()).isEqualTo(JcclException.Category.USAGE);
                             assertThat(e.faults()).isEmpty();
                         })
-                .hasMessageStartingWith("rank table /none.json of RANK_TABLE_FILE can not be read")
+                .hasMessageStartingWith("rank table /none.json of RANK_TABLE_FILE cannot be read")
                 .hasMessageContaining("NoSuchFile");
         assertThatThrownBy(() -> RankTable.fromEnvironment(Map.of("RANK_TABLE_FILE", "a\0b")))
                 .isInstanceOf(RankTableException.class);

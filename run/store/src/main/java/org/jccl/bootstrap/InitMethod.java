@@ -54,7 +54,7 @@ record InitMethod(
     /** How Python reads a whole number. */
     private static final Pattern NUMBER = Pattern.compile("\\s*[+-]?[0-9]+(_[0-9]+)*\\s*");
 
-    private static final int HIGHEST_PORT = 65535;
+    private static final int MAX_PORT = 65535;
 
     /**
      * Parses a URL as PyTorch does on Linux: the path of a file is not decoded, and ends at {@code
@@ -159,13 +159,13 @@ record InitMethod(
     private static int port(String text, String value) {
         try {
             int port = value.matches("[0-9]+") ? Integer.parseInt(value) : -1;
-            if (port >= 0 && port <= HIGHEST_PORT) {
+            if (port >= 0 && port <= MAX_PORT) {
                 return port;
             }
         } catch (NumberFormatException tooLarge) {
             // Reported below, as no number is.
         }
-        throw bad(text, "the port " + value + " must be a number from 0 to " + HIGHEST_PORT);
+        throw bad(text, "the port " + value + " must be a number from 0 to " + MAX_PORT);
     }
 
     private static BootstrapException bad(String text, String why) {

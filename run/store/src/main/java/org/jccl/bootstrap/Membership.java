@@ -33,7 +33,7 @@ public record Membership(
      * The maximum number of ranks of a world: the values of all ranks must fit in one call of a
      * store.
      */
-    public static final int MOST_RANKS = 131_072;
+    public static final int MAX_RANKS = 131_072;
 
     /**
      * Checks that the rank is in the world.
@@ -48,14 +48,14 @@ public record Membership(
      * @param storeIsHosted whether the launcher serves the store
      * @param restarts how often the ranks were restarted
      * @throws UsageException if the rank does not exist, or the world has more than {@link
-     *     #MOST_RANKS}
+     *     #MAX_RANKS}
      */
     public Membership {
-        if (worldSize > MOST_RANKS) {
+        if (worldSize > MAX_RANKS) {
             throw new UsageException(
                     FailureContext.NONE,
                     "world size %s, as given by %s, is more than %s, the most ranks that a world may have"
-                            .formatted(worldSize, source, MOST_RANKS));
+                            .formatted(worldSize, source, MAX_RANKS));
         }
         if (worldSize < 1 || rank < 0 || rank >= worldSize) {
             throw new UsageException(

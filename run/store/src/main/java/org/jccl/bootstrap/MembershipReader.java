@@ -19,7 +19,7 @@ public final class MembershipReader {
     /** The value of a number whose variable is not set or malformed. */
     public static final int UNKNOWN = -1;
 
-    private static final int HIGHEST_PORT = 65535;
+    private static final int MAX_PORT = 65535;
 
     private final String launcher;
     private final Map<String, String> environment;
@@ -188,7 +188,7 @@ public final class MembershipReader {
 
     Optional<Integer> port(String name) {
         return text(name)
-                .map(value -> parse(name, value, 0, HIGHEST_PORT))
+                .map(value -> parse(name, value, 0, MAX_PORT))
                 .filter(port -> port != UNKNOWN);
     }
 

@@ -18,7 +18,7 @@ import org.jccl.spi.Polling;
  */
 final class FileLock implements AutoCloseable {
 
-    private static final long LONGEST_SECONDS = TimeUnit.DAYS.toSeconds(365);
+    private static final long MAX_SECONDS = TimeUnit.DAYS.toSeconds(365);
 
     /**
      * How long the command may take beyond its own limit, and to end. It does not return while a
@@ -73,7 +73,7 @@ final class FileLock implements AutoCloseable {
 
     private static FileLock acquireOnce(Path file, Deadline deadline) {
         long seconds = 1 + TimeUnit.NANOSECONDS.toSeconds(deadline.nanosLeft());
-        Process command = start(file, Math.min(seconds, LONGEST_SECONDS));
+        Process command = start(file, Math.min(seconds, MAX_SECONDS));
         boolean answered;
         try {
             command.getOutputStream().write('\n');

@@ -11,7 +11,7 @@ import org.jccl.spi.Durations;
 final class MissingKeys {
 
     /** Maximum number of keys in a message. */
-    private static final int MOST_NAMED = 8;
+    private static final int MAX_NAMED = 8;
 
     private MissingKeys() {}
 
@@ -27,7 +27,7 @@ final class MissingKeys {
 
     /** Bisects the list, so that few requests find few missing keys. */
     private static void find(Store store, List<String> keys, List<String> missing) {
-        if (missing.size() >= MOST_NAMED || keys.isEmpty() || store.check(keys)) {
+        if (missing.size() >= MAX_NAMED || keys.isEmpty() || store.check(keys)) {
             return;
         }
         if (keys.size() == 1) {
@@ -42,6 +42,6 @@ final class MissingKeys {
         if (missing.isEmpty()) {
             return "none, they were set right after the timeout";
         }
-        return String.join(", ", missing) + (missing.size() >= MOST_NAMED ? ", ..." : "");
+        return String.join(", ", missing) + (missing.size() >= MAX_NAMED ? ", ..." : "");
     }
 }

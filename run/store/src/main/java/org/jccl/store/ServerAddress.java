@@ -34,10 +34,10 @@ record ServerAddress(String host, int port, SharedSecret secret, TlsContext tls)
     private static final int DESCRIPTORS = 3;
 
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
-    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(10);
+    private static final Duration MAX_PAUSE = Duration.ofSeconds(10);
 
     /** After this many closed connections, the server is not ending but rejects this client. */
-    private static final int MOST_CLOSED_ON_US = 4;
+    private static final int MAX_CLOSED = 4;
 
     /**
      * Connects, and retries with growing pauses until the deadline, because the rank that serves
@@ -54,7 +54,7 @@ record ServerAddress(String host, int port, SharedSecret secret, TlsContext tls)
                 return connect(deadline);
             } catch (ClientConnection.HandshakeException e) {
                 // The server of an earlier world may be closing, and a new one may replace it.
-                if (!e.closed() || ++closedOnUs == MOST_CLOSED_ON_US || deadline.hasPassed()) {
+                if (!e.closed() || ++closedOnUs == MAX_CLOSED || deadline.hasPassed()) {
                     throw failure(timeout, e);
                 }
                 deadline.pause(FIRST_PAUSE);
@@ -69,7 +69,7 @@ record ServerAddress(String host, int port, SharedSecret secret, TlsContext tls)
                 }
             }
             Duration next = pause.multipliedBy(3).dividedBy(2);
-            pause = next.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : next;
+            pause = next.compareTo(MAX_PAUSE) > 0 ? MAX_PAUSE : next;
         }
     }
 

@@ -48,7 +48,7 @@ final class ServerConnection {
      * Maximum bytes of one request: the clients' limit, or less if this process has little memory,
      * but at least one value of the largest size with its key.
      */
-    private static final long MOST_REQUEST_BYTES =
+    private static final long MAX_REQUEST_BYTES =
             Math.max(
                     2L * StoreArguments.MAX_VALUE_BYTES,
                     Math.min(WireBuffer.MAX_BYTES, Runtime.getRuntime().maxMemory() / 8));
@@ -61,7 +61,7 @@ final class ServerConnection {
 
     final SocketChannel channel;
     final StoreChannel wire;
-    RequestDecoder decoder = new RequestDecoder(MOST_REQUEST_BYTES);
+    RequestDecoder decoder = new RequestDecoder(MAX_REQUEST_BYTES);
     Stage stage = Stage.CONNECTED;
     byte[] nonce;
     Wait wait;

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 /** What the base makes of the least that a service has. */
 final class AbstractStoreTest extends StoreContract {
 
-    private static final int LARGEST = 1 << 16;
+    private static final int MAX = 1 << 16;
 
     /** A service in the memory of this process, whose lock is this map. */
     private final Map<String, byte[]> service = new TreeMap<>();
@@ -118,7 +118,7 @@ final class AbstractStoreTest extends StoreContract {
 
         @Override
         protected int largestValue() {
-            return LARGEST;
+            return MAX;
         }
 
         @Override
@@ -154,14 +154,14 @@ final class AbstractStoreTest extends StoreContract {
 
     @Override
     int largestValue() {
-        return LARGEST;
+        return MAX;
     }
 
     @Test
     void whatIsJoinedHasALimitToo() {
-        store.set("a", new byte[LARGEST - 1]);
+        store.set("a", new byte[MAX - 1]);
         store.append("a", new byte[1]);
         assertThatThrownBy(() -> store.append("a", new byte[1])).isInstanceOf(UsageException.class);
-        assertThat(store.get("a")).hasSize(LARGEST);
+        assertThat(store.get("a")).hasSize(MAX);
     }
 }

@@ -224,7 +224,7 @@ final class FileStoreTest extends StoreContract {
         }
     }
 
-    /** As where a file server is gone: the command can not open the file, or not close it. */
+    /** As where a file server is gone: the command cannot open the file, or not close it. */
     @ParameterizedTest
     @CsvSource({
         "'', StoreTimeoutException, did not answer in 1",

@@ -17,7 +17,7 @@ final class PlayedServer implements Closeable {
     /** Of a client without a secret. */
     private static final int HELLO_BYTES = 10;
 
-    private static final int MOST_REQUEST_BYTES = 1024;
+    private static final int MAX_REQUEST_BYTES = 1024;
 
     private record Play(byte[] greeting, byte[]... answers) {}
 
@@ -49,7 +49,7 @@ final class PlayedServer implements Closeable {
                     requests.readNBytes(HELLO_BYTES);
                 }
                 for (byte[] answer : now.answers()) {
-                    if (requests.read(new byte[MOST_REQUEST_BYTES]) > 0) {
+                    if (requests.read(new byte[MAX_REQUEST_BYTES]) > 0) {
                         client.getOutputStream().write(answer);
                     }
                 }

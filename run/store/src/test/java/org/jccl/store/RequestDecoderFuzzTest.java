@@ -12,7 +12,7 @@ class RequestDecoderFuzzTest {
     /** What was understood, written again, and why it went no further. */
     private record Understood(ByteBuffer requests, String refusal) {}
 
-    private static final long MOST_BYTES = 1 << 20;
+    private static final long MAX_BYTES = 1 << 20;
 
     @FuzzTest
     void understandsOrRefuses(byte[] bytes) {
@@ -30,7 +30,7 @@ class RequestDecoderFuzzTest {
     }
 
     private static Understood decode(byte[] bytes, int pieces, boolean served) {
-        RequestDecoder decoder = new RequestDecoder(MOST_BYTES);
+        RequestDecoder decoder = new RequestDecoder(MAX_BYTES);
         WireBuffer requests = new WireBuffer();
         String refusal = null;
         try {

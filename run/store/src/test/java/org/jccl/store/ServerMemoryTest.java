@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Timeout;
 class ServerMemoryTest {
 
     private static final Duration LONG = enough(Duration.ofSeconds(60));
-    private static final byte[] LARGEST = new byte[StoreArguments.MAX_VALUE_BYTES];
+    private static final byte[] MAX = new byte[StoreArguments.MAX_VALUE_BYTES];
 
     private Process jvm;
     private int port;
@@ -97,7 +97,7 @@ class ServerMemoryTest {
             assertThatThrownBy(
                             () -> {
                                 for (int i = 0; i < 64; i++) {
-                                    store.set("value " + i, LARGEST);
+                                    store.set("value " + i, MAX);
                                     store.check(List.of("value " + i));
                                 }
                             })
@@ -109,7 +109,7 @@ class ServerMemoryTest {
             for (int i = 0; i < 4; i++) {
                 assertThat(store.deleteKey("value " + i)).isTrue();
             }
-            store.set("value 0", LARGEST);
+            store.set("value 0", MAX);
             assertThat(store.check(List.of("value 0"))).isTrue();
         }
     }
@@ -120,7 +120,7 @@ class ServerMemoryTest {
         try (TcpStore store = connect()) {
             assertThatThrownBy(
                             () -> {
-                                store.multiSet(keys, Collections.nCopies(keys.size(), LARGEST));
+                                store.multiSet(keys, Collections.nCopies(keys.size(), MAX));
                                 store.check(keys);
                             })
                     .isInstanceOf(StoreException.class);
@@ -134,7 +134,7 @@ class ServerMemoryTest {
     void anAnswerThatIsLargerThanTheMemory() throws IOException {
         int times = 20;
         try (TcpStore store = connect()) {
-            store.set("k", LARGEST);
+            store.set("k", MAX);
             assertThat(store.check(List.of("k"))).isTrue();
         }
         try (Socket client = new Socket(InetAddress.getLoopbackAddress(), port)) {
@@ -149,8 +149,8 @@ class ServerMemoryTest {
             InputStream in = client.getInputStream();
             DataInputStream data = new DataInputStream(in);
             for (int i = 0; i < times; i++) {
-                assertThat(Long.reverseBytes(data.readLong())).isEqualTo(LARGEST.length);
-                data.readFully(new byte[LARGEST.length]);
+                assertThat(Long.reverseBytes(data.readLong())).isEqualTo(MAX.length);
+                data.readFully(new byte[MAX.length]);
             }
         }
         assertServes();
@@ -167,10 +167,10 @@ class ServerMemoryTest {
                         ByteBuffer.allocate(5 + 1 + 10 + 8).order(ByteOrder.LITTLE_ENDIAN);
                 head.put(Opcode.VALIDATE.number()).putInt(Opcode.MAGIC);
                 head.put(Opcode.SET.number()).putLong(2).putShort((short) 0x2f2f);
-                head.putLong(LARGEST.length);
+                head.putLong(MAX.length);
                 try {
                     client.getOutputStream().write(head.array());
-                    client.getOutputStream().write(LARGEST, 0, LARGEST.length - 1);
+                    client.getOutputStream().write(MAX, 0, MAX.length - 1);
                 } catch (IOException refused) {
                     continue; // the server had no memory for it, and may say so
                 }

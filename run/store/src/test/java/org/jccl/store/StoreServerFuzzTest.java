@@ -27,14 +27,14 @@ class StoreServerFuzzTest {
 
     private static final Duration PATIENCE = enough(Duration.ofSeconds(60));
     private static final int CLIENTS = 4;
-    private static final int MOST_BYTES = 2048;
+    private static final int MAX_BYTES = 2048;
 
     @FuzzTest
     void servesTheOthers(byte[] bytes) throws IOException {
         Map<Integer, Socket> clients = new HashMap<>();
         try (TcpStoreServer server = TcpStoreServer.bind(ANY_PORT)) {
             try (TcpStore good = TcpStore.connect("127.0.0.1", server.port(), PATIENCE)) {
-                ByteBuffer input = ByteBuffer.wrap(bytes, 0, Math.min(bytes.length, MOST_BYTES));
+                ByteBuffer input = ByteBuffer.wrap(bytes, 0, Math.min(bytes.length, MAX_BYTES));
                 while (input.hasRemaining()) {
                     int head = input.get() & 0xFF;
                     byte[] piece = new byte[Math.min(head / CLIENTS, input.remaining())];

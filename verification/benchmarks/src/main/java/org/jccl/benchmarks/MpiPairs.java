@@ -55,7 +55,7 @@ public final class MpiPairs {
         MpiPeer peer = null;
         if (!arguments[1].equals("-")) {
             peer = (MpiPeer) Class.forName(arguments[1]).getConstructor().newInstance();
-            peer.join(); // first, since it can not use an MPI that is there already
+            peer.join(); // first, since it cannot use an MPI that is there already
         }
         try (ProcessGroup world = ProcessGroup.init("mpi");
                 ProcessGroup trusted =

@@ -12,7 +12,7 @@ public interface Peer extends AutoCloseable {
     /**
      * Tells name and version of what is measured.
      *
-     * @throws Exception when they can not be found out
+     * @throws Exception when they cannot be found out
      */
     String version() throws Exception;
 

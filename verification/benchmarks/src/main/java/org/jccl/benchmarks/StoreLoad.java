@@ -60,7 +60,7 @@ public final class StoreLoad {
      *
      * @param args {@code serve}, or the number of rounds, the milliseconds of a turn, and {@code
      *     name:pid:port} of each server on this host
-     * @throws Exception when a server can not be reached
+     * @throws Exception when a server cannot be reached
      */
     public static void main(String[] args) throws Exception {
         if (args[0].equals("serve")) {

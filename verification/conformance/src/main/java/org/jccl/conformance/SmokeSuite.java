@@ -203,7 +203,7 @@ public final class SmokeSuite {
      *
      * @param backend on this rank's device
      * @param without tags of families that are left out, for instance {@code failures} where a
-     *     library can not end what it has begun: the device would be stuck for all that follows
+     *     library cannot end what it has begun: the device would be stuck for all that follows
      */
     public static void run(ConformanceBackend backend, String... without) {
         device = backend;

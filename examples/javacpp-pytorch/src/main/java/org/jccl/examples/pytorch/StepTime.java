@@ -71,7 +71,7 @@ public final class StepTime {
      *     that all programs have run, which run alternately; this program's number among them, and
      *     how many there are; the number of blocks, and of steps in each; the batch of each rank;
      *     the sizes of the layers
-     * @throws IOException if the file can not be read or written
+     * @throws IOException if the file cannot be read or written
      * @throws InterruptedException never
      */
     public static void main(String[] args) throws IOException, InterruptedException {

@@ -32,7 +32,7 @@ public final class DigitsOnSpark {
      * The driver; start it with {@code spark-submit}.
      *
      * @param args the number of ranks, 2 by default, and of epochs, 20 by default
-     * @throws IOException if Spark can not be stopped
+     * @throws IOException if Spark cannot be stopped
      */
     public static void main(String[] args) throws IOException {
         int ranks = args.length > 0 ? Integer.parseInt(args[0]) : 2;

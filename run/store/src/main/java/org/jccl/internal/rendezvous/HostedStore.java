@@ -34,9 +34,6 @@ public final class HostedStore implements AutoCloseable {
     /** How long to try one of several addresses. */
     private static final Duration FIRST_TIMEOUT = Duration.ofSeconds(1);
 
-    /** The longest time that can be counted in nanoseconds. */
-    private static final Duration LONGEST = Duration.ofDays(36_500);
-
     /** How long to wait before an unknown name is looked up again. */
     private static final Duration ASK_AGAIN = Duration.ofSeconds(1);
 
@@ -174,12 +171,11 @@ public final class HostedStore implements AutoCloseable {
     private static InetAddress resolve(String host, int port, Duration timeout) {
         CompletableFuture<InetAddress> answer = new CompletableFuture<>();
         Deadline limit = Deadline.after(timeout);
-        Thread asker =
-                new Thread(() -> ask(host, limit.atMost(LONGEST), answer), "jccl-resolve-" + host);
+        Thread asker = new Thread(() -> ask(host, limit.left(), answer), "jccl-resolve-" + host);
         asker.setDaemon(true);
         asker.start();
         try {
-            return answer.get(limit.atMost(LONGEST).toNanos(), TimeUnit.NANOSECONDS);
+            return answer.get(limit.nanosLeft(), TimeUnit.NANOSECONDS);
         } catch (ExecutionException e) {
             throw unknownHost(host, port, e.getCause().toString(), e.getCause());
         } catch (TimeoutException e) {

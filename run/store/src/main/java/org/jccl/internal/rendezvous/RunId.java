@@ -31,7 +31,7 @@ public record RunId(String text) {
 
     private static final Duration PAUSE = Duration.ofMillis(50);
 
-    private static final int MOST_SHOWN = 100;
+    private static final int MAX_SHOWN = 100;
 
     public static RunId of(String text) {
         return new RunId(text.strip());
@@ -101,7 +101,7 @@ public record RunId(String text) {
     }
 
     private static String shown(String id) {
-        return id.length() > MOST_SHOWN ? id.substring(0, MOST_SHOWN) + "..." : id;
+        return id.length() > MAX_SHOWN ? id.substring(0, MAX_SHOWN) + "..." : id;
     }
 
     private byte[] bytes() {

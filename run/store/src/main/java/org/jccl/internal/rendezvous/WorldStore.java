@@ -30,13 +30,13 @@ public record WorldStore(int port, String secret, List<String> addresses) {
     public static final int BYTES = 2048;
 
     /** The number of addresses of the longest form that fit. */
-    static final int MOST_ADDRESSES = 32;
+    static final int MAX_ADDRESSES = 32;
 
     private static final int SECRET_BYTES = 16;
-    private static final int HIGHEST_PORT = 65535;
+    private static final int MAX_PORT = 65535;
 
     /** Port, secret and one address. */
-    private static final int LEAST_WORDS = 3;
+    private static final int MIN_WORDS = 3;
 
     public static byte[] newSecret() {
         byte[] random = new byte[SECRET_BYTES];
@@ -66,21 +66,21 @@ public record WorldStore(int port, String secret, List<String> addresses) {
         String[] words = new String(bytes, UTF_8).trim().split(" ", -1);
         int port = words[0].matches("[0-9]{1,5}") ? Integer.parseInt(words[0]) : 0;
         if (port < 1
-                || port > HIGHEST_PORT
-                || words.length < LEAST_WORDS
+                || port > MAX_PORT
+                || words.length < MIN_WORDS
                 || !words[1].matches("[0-9a-f]+")
                 || words[1].length() % 2 != 0) {
-            throw foreign();
+            throw invalid();
         }
         List<String> addresses = List.of(words).subList(2, words.length);
         if (!addresses.stream().allMatch(address -> address.matches("[0-9A-Za-z.:%_-]+"))) {
-            throw foreign();
+            throw invalid();
         }
         return new WorldStore(port, words[1], addresses);
     }
 
     /** The message does not contain the bytes, which may contain the secret. */
-    private static BootstrapException foreign() {
+    private static BootstrapException invalid() {
         return new BootstrapException(
                 FailureContext.NONE,
                 "what rank 0 broadcast is not the address of a store: start all ranks with the same version of JCCL");
@@ -108,7 +108,7 @@ public record WorldStore(int port, String secret, List<String> addresses) {
         if (found.isEmpty()) {
             found.add(InetAddress.getLoopbackAddress());
         }
-        return found.stream().limit(MOST_ADDRESSES).map(WorldStore::text).toList();
+        return found.stream().limit(MAX_ADDRESSES).map(WorldStore::text).toList();
     }
 
     /**

@@ -50,7 +50,7 @@ class WorldStoreTest {
         WorldStore told =
                 at(
                         65535,
-                        Collections.nCopies(WorldStore.MOST_ADDRESSES, longest)
+                        Collections.nCopies(WorldStore.MAX_ADDRESSES, longest)
                                 .toArray(String[]::new));
         byte[] bytes = new byte[WorldStore.BYTES];
         told.encode(bytes);

@@ -1,6 +1,14 @@
 package org.jccl.internal.observe;
 
 import java.util.concurrent.TimeUnit;
+import jdk.jfr.Category;
+import jdk.jfr.DataAmount;
+import jdk.jfr.Description;
+import jdk.jfr.Event;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+import jdk.jfr.StackTrace;
+import jdk.jfr.Timespan;
 import org.jccl.GroupInfo;
 import org.jccl.JcclException;
 import org.jccl.internal.operation.OperationObserver;
@@ -75,10 +83,14 @@ final class JfrObserver implements OperationObserver {
         }
     }
 
-    private void fill(OperationEvent event, OperationRecord operation) {
+    private void fill(GroupEvent event) {
         event.group = group.name();
         event.rank = group.rank();
         event.backend = group.backend();
+    }
+
+    private void fill(OperationEvent event, OperationRecord operation) {
+        fill(event);
         event.operation = operation.name();
         event.sequence = operation.sequence();
         event.dataType = operation.type() == null ? null : operation.type().toString();
@@ -100,9 +112,7 @@ final class JfrObserver implements OperationObserver {
         }
         StallEvent event = new StallEvent();
         if (event.shouldCommit()) {
-            event.group = group.name();
-            event.rank = group.rank();
-            event.backend = group.backend();
+            fill(event);
             event.operation = operation.text();
             event.sequence = operation.sequence();
             event.soFar = nanos;
@@ -135,12 +145,149 @@ final class JfrObserver implements OperationObserver {
         }
         GroupFailureEvent event = new GroupFailureEvent();
         if (event.shouldCommit()) {
-            event.group = group.name();
-            event.rank = group.rank();
-            event.backend = group.backend();
+            fill(event);
             event.kind = cause.getClass().getName();
             event.reason = cause.getMessage();
             event.commit();
         }
+    }
+
+    /** What all events have in common. */
+    abstract static class GroupEvent extends Event {
+
+        @Label("Group")
+        String group;
+
+        @Label("Rank")
+        @Description("Rank in the group")
+        int rank;
+
+        @Label("Backend")
+        String backend;
+    }
+
+    /** What collectives and messages have in common in a JFR recording. */
+    abstract static class OperationEvent extends GroupEvent {
+
+        @Label("Operation")
+        String operation;
+
+        @Label("Sequence")
+        @Description(
+                "Position among the group's collectives, or among the messages with one peer and tag")
+        long sequence;
+
+        @Label("Data Type")
+        String dataType;
+
+        @Label("Bytes")
+        @Description("Size of this rank's tensor, the larger one of input and output")
+        @DataAmount
+        long bytes;
+
+        @Label("Device Time")
+        @Description("Time between the device's events before and after the operation, if known")
+        @Timespan
+        long deviceTime;
+
+        @Label("Issuing Thread")
+        Thread issuer;
+
+        @Label("Failure")
+        @Description("Why it failed; missing where it completed")
+        String failure;
+    }
+
+    /** A collective, from handing it to the library until this rank noticed its end. */
+    @Name("org.jccl.Collective")
+    @Label("Collective")
+    @Category("JCCL")
+    @Description(
+            "A collective, from handing it to the library until this rank noticed its end, with what it"
+                    + " waited for other ranks")
+    @StackTrace(false)
+    static final class CollectiveEvent extends OperationEvent {
+
+        @Label("Root")
+        @Description("Rank in the group, -1 where there is none")
+        int root;
+    }
+
+    /** A send or receive, from handing it to the library until this rank noticed its end. */
+    @Name("org.jccl.Message")
+    @Label("Message")
+    @Category("JCCL")
+    @Description(
+            "A send or receive, from handing it to the library until this rank noticed its end")
+    @StackTrace(false)
+    static final class MessageEvent extends OperationEvent {
+
+        @Label("Peer")
+        @Description("Rank in the group it goes to or comes from, -1 for a receive from any")
+        int peer;
+    }
+
+    /** An operation runs for a long time, and may still complete. */
+    @Name("org.jccl.Stall")
+    @Label("Stall")
+    @Category("JCCL")
+    @Description(
+            "An operation has run for longer than a second; reported once for each, while it runs")
+    @StackTrace(false)
+    static final class StallEvent extends GroupEvent {
+
+        @Label("Operation")
+        @Description("The operation with its arguments")
+        String operation;
+
+        @Label("Sequence")
+        @Description(
+                "Position among the group's collectives, or among the messages with one peer and tag")
+        long sequence;
+
+        @Label("So Far")
+        @Description("How long it has run")
+        @Timespan
+        long soFar;
+    }
+
+    /** A group was made on one backend. */
+    @Name("org.jccl.GroupCreation")
+    @Label("Group Creation")
+    @Category("JCCL")
+    @Description("A process group was made on one backend")
+    @StackTrace(false)
+    static final class GroupCreationEvent extends GroupEvent {
+
+        @Label("Size")
+        @Description("Number of ranks")
+        int size;
+
+        @Label("World Rank")
+        int worldRank;
+
+        @Label("Device")
+        String device;
+
+        @Label("Took")
+        @Description("How long forming it took, all ranks' arrival included")
+        @Timespan
+        long took;
+    }
+
+    /** A group failed or was aborted. */
+    @Name("org.jccl.GroupFailure")
+    @Label("Group Failure")
+    @Category("JCCL")
+    @Description("A process group failed or was aborted; with the thread that noticed it")
+    static final class GroupFailureEvent extends GroupEvent {
+
+        @Label("Kind")
+        @Description("Class of the exception")
+        String kind;
+
+        @Label("Reason")
+        @Description("The first failure, in words")
+        String reason;
     }
 }

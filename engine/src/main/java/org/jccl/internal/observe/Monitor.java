@@ -7,9 +7,16 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.function.Consumer;
 import org.jccl.GroupInfo;
+import org.jccl.JcclException;
 import org.jccl.internal.json.JsonText;
+import org.jccl.internal.operation.OperationObserver;
+import org.jccl.internal.operation.OperationRecord;
 import org.jccl.spi.LocalHost;
 
 /**
@@ -34,17 +41,17 @@ final class Monitor implements AutoCloseable {
     private final ProcessHandle process = ProcessHandle.current();
 
     // Guarded by this object's monitor, inside which that of a group is taken.
-    private final List<MonitoredGroup> groups = new ArrayList<>();
-    private MonitoredGroup world;
+    private final List<WatchedGroup> groups = new ArrayList<>();
+    private WatchedGroup world;
 
     /** Why the first group failed of those that are closed, or null. */
     private String failure;
 
-    private MonitoredGroup.Totals ofClosed = MonitoredGroup.Totals.NONE;
+    private Totals ofClosed = Totals.NONE;
     private boolean ended;
 
     // The writing thread's own.
-    private MonitoredGroup.Totals lastTotals = MonitoredGroup.Totals.NONE;
+    private Totals lastTotals = Totals.NONE;
     private long lastNanos = System.nanoTime();
     private boolean hasFailed;
 
@@ -62,8 +69,8 @@ final class Monitor implements AutoCloseable {
     }
 
     /** Includes a group until it is closed. */
-    synchronized MonitoredGroup watch(GroupInfo group) {
-        MonitoredGroup watched = new MonitoredGroup(group, this::forget);
+    synchronized WatchedGroup watch(GroupInfo group) {
+        WatchedGroup watched = new WatchedGroup(group, this::forget);
         if (world == null) {
             world = watched;
         }
@@ -71,7 +78,7 @@ final class Monitor implements AutoCloseable {
         return watched;
     }
 
-    private synchronized void forget(MonitoredGroup group) {
+    private synchronized void forget(WatchedGroup group) {
         groups.remove(group);
         ofClosed = ofClosed.plus(group.totals());
         if (failure == null) {
@@ -132,8 +139,8 @@ final class Monitor implements AutoCloseable {
             return "";
         }
         long now = System.nanoTime();
-        MonitoredGroup.Totals totals = ofClosed;
-        for (MonitoredGroup group : groups) {
+        Totals totals = ofClosed;
+        for (WatchedGroup group : groups) {
             totals = totals.plus(group.totals());
         }
         double seconds = Math.max(1, now - lastNanos) / 1e9;
@@ -159,7 +166,7 @@ final class Monitor implements AutoCloseable {
         json.beginArray("groups");
         groups.stream()
                 .map(each -> each.state(now))
-                .sorted(Comparator.comparingLong(MonitoredGroup.State::runningNanos).reversed())
+                .sorted(Comparator.comparingLong(State::runningNanos).reversed())
                 .limit(MAX_GROUPS)
                 .forEach(each -> each.write(json));
         lastTotals = totals;
@@ -178,6 +185,141 @@ final class Monitor implements AutoCloseable {
             thread.join(INTERVAL_MILLIS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    /**
+     * Numbers of ended operations.
+     *
+     * @param operations all operations
+     * @param bytes the bytes of completed operations
+     * @param failed failed operations
+     */
+    record Totals(long operations, long bytes, long failed) {
+
+        static final Totals NONE = new Totals(0, 0, 0);
+
+        Totals plus(Totals other) {
+            return new Totals(
+                    operations + other.operations, bytes + other.bytes, failed + other.failed);
+        }
+    }
+
+    /**
+     * The state of the group at one moment.
+     *
+     * @param info the group
+     * @param started sequence of the newest collective that started, or -1
+     * @param completed sequence of the newest collective that completed, or -1
+     * @param running the oldest running operation, or null
+     * @param runningNanos for how long, or -1
+     * @param failure why the group failed, or null
+     */
+    record State(
+            GroupInfo info,
+            long started,
+            long completed,
+            OperationRecord running,
+            long runningNanos,
+            String failure) {
+
+        void write(JsonText json) {
+            json.beginObject(null);
+            json.field("name", info.name()).field("backend", info.backend());
+            json.field("rank", info.rank()).field("size", info.size());
+            json.field("started", started).field("completed", completed);
+            if (running != null) {
+                json.field("running", running.text());
+                json.field("running_sequence", running.isCollective() ? running.sequence() : -1);
+                json.field("running_ms", runningNanos / 1_000_000);
+            }
+            if (failure != null) {
+                json.field("failure", failure);
+            }
+            json.endObject();
+        }
+    }
+
+    /** The state of one group on one backend, for the monitor. */
+    static final class WatchedGroup implements OperationObserver {
+
+        private final GroupInfo info;
+        private final Consumer<WatchedGroup> onClose;
+
+        // Guarded by the monitor of this object.
+        private final Set<OperationRecord> running = new LinkedHashSet<>();
+        private long operations;
+        private long bytes;
+        private long failed;
+        private long started = -1;
+        private long completed = -1;
+        private String failure;
+
+        WatchedGroup(GroupInfo info, Consumer<WatchedGroup> onClose) {
+            this.info = info;
+            this.onClose = onClose;
+        }
+
+        GroupInfo info() {
+            return info;
+        }
+
+        @Override
+        public boolean isOn() {
+            return true;
+        }
+
+        @Override
+        public synchronized void started(OperationRecord operation) {
+            running.add(operation);
+            if (operation.isCollective()) {
+                started = Math.max(started, operation.sequence());
+            }
+        }
+
+        @Override
+        public synchronized void ended(OperationRecord operation) {
+            running.remove(operation);
+            operations++;
+            if (operation.failure() != null) {
+                failed++;
+                return;
+            }
+            bytes += operation.bytes();
+            if (operation.isCollective()) {
+                completed = Math.max(completed, operation.sequence());
+            }
+        }
+
+        @Override
+        public synchronized void groupFailed(JcclException cause) {
+            failure = cause.getMessage();
+        }
+
+        @Override
+        public void groupClosed() {
+            onClose.accept(this);
+        }
+
+        /** Why it failed, or null. */
+        synchronized String failure() {
+            return failure;
+        }
+
+        synchronized Totals totals() {
+            return new Totals(operations, bytes, failed);
+        }
+
+        synchronized State state(long now) {
+            Iterator<OperationRecord> oldest = running.iterator();
+            OperationRecord first = oldest.hasNext() ? oldest.next() : null;
+            return new State(
+                    info,
+                    started,
+                    completed,
+                    first,
+                    first == null ? -1 : now - first.startNanos(),
+                    failure);
         }
     }
 }

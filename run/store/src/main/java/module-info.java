@@ -12,7 +12,6 @@ module org.jccl.store {
     exports org.jccl.bootstrap;
     exports org.jccl.store;
     exports org.jccl.internal.rendezvous to
-            org.jccl.engine,
             org.jccl.launch,
             org.jccl.ranktable;
 

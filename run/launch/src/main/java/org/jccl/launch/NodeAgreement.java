@@ -13,8 +13,8 @@ import org.jccl.FailureContext;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
+import org.jccl.bootstrap.JobEnd;
 import org.jccl.internal.checks.Counted;
-import org.jccl.internal.rendezvous.JobEnd;
 import org.jccl.spi.Deadline;
 import org.jccl.store.PrefixStore;
 

@@ -20,7 +20,9 @@ import org.junit.jupiter.api.Test;
  */
 class CallDepthTest {
 
-    /** Five with the group's own method, which hands over to the engine. */
+    /**
+     * Six with the group's own method and {@link Operation#run}, which hands over to the engine.
+     */
     private static final int MOST = 4;
 
     private final List<List<String>> calls = new ArrayList<>();

@@ -4,13 +4,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
-import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.internal.checks.Lists;
-import org.jccl.internal.engine.Engine;
 import org.jccl.internal.operation.Operation;
 import org.jccl.internal.tensor.NativeTensor;
 
@@ -30,13 +28,20 @@ final class ArgumentChecks {
         this.context = context;
     }
 
-    int rankArgument(Operation operation, String name, int value) {
+    /** Sets the root. */
+    Operation root(Operation operation, int root) {
+        return rank(operation, "root", root);
+    }
+
+    private Operation rank(Operation operation, String name, int value) {
         if (value < 0 || value >= size) {
             throw bad(
                     operation,
-                    name + " must be a rank of this group, 0 to " + (size - 1) + ", got " + value);
+                    "%s must be a rank of this group, 0 to %s, got %s"
+                            .formatted(name, size - 1, value));
         }
-        return value;
+        operation.peer = value;
+        return operation;
     }
 
     /** Requires a tensor of this library, because only its memory can be retained. */
@@ -51,7 +56,7 @@ final class ArgumentChecks {
 
     void same(Operation operation, String name, Tensor tensor, Tensor reference) {
         if (tensor == null) {
-            throw bad(operation, name + " is null");
+            throw bad(operation, "%s is null".formatted(name));
         }
         requireOwn(operation, name, tensor);
         if (tensor.dataType() != reference.dataType()) {
@@ -79,59 +84,54 @@ final class ArgumentChecks {
         return Lists.copy(tensors, NO_TENSORS, context, name);
     }
 
+    /** Copies a list of one or more tensors of one type on one device. */
+    List<Tensor> list(String name, List<Tensor> given) {
+        List<Tensor> tensors = copy(name, given);
+        if (tensors == null || tensors.isEmpty()) {
+            throw bad(null, "%s is %s".formatted(name, tensors == null ? "null" : "empty"));
+        }
+        if (tensors.get(0) == null) {
+            throw bad(null, "%s.get(0) is null".formatted(name));
+        }
+        requireOwn(null, name + ".get(0)", tensors.get(0));
+        allSame(null, name, tensors, tensors.get(0));
+        return tensors;
+    }
+
+    /** Copies a list that corresponds to another one, tensor by tensor. */
+    List<Tensor> list(String name, List<Tensor> given, String otherName, List<Tensor> other) {
+        List<Tensor> tensors = copy(name, given);
+        length(null, name, tensors, other.size(), "of " + otherName);
+        allSame(null, name, tensors, other.get(0));
+        return tensors;
+    }
+
+    /** Requires one tensor for each rank. */
     void length(Operation operation, String name, List<Tensor> tensors) {
-        if (tensors == null || tensors.size() != size) {
+        length(operation, name, tensors, size, "ranks");
+    }
+
+    private void length(
+            Operation operation, String name, List<Tensor> tensors, int length, String what) {
+        if (tensors == null || tensors.size() != length) {
             throw bad(
                     operation,
-                    "%s must hold one tensor for each of the %s ranks, got %s"
+                    "%s must hold one tensor for each of the %s %s, got %s"
                             .formatted(
-                                    name,
-                                    size,
-                                    tensors == null ? "null" : String.valueOf(tensors.size())));
+                                    name, length, what, tensors == null ? null : tensors.size()));
         }
     }
 
+    /** Requires one tensor for each rank, all like the reference. */
     void parts(Operation operation, String name, List<Tensor> tensors, Tensor reference) {
         length(operation, name, tensors);
-        for (int i = 0; i < size; i++) {
-            if (!isSame(tensors.get(i), reference)) {
-                same(operation, name + ".get(" + i + ")", tensors.get(i), reference);
-            }
-        }
+        allSame(operation, name, tensors, reference);
     }
 
-    /** Requires one tensor or more, all like the first. */
-    void alike(String name, List<Tensor> tensors) {
-        if (tensors == null || tensors.isEmpty()) {
-            throw bad(null, name + " is " + (tensors == null ? "null" : "empty"));
-        }
-        Tensor first = tensors.get(0);
-        if (first == null) {
-            throw bad(null, name + ".get(0) is null");
-        }
-        requireOwn(null, name + ".get(0)", first);
-        allSame(name, tensors, first);
-    }
-
-    /** Requires as many tensors as the other list has, all like its first. */
-    void pairs(String name, List<Tensor> tensors, String otherName, List<Tensor> other) {
-        if (tensors == null || tensors.size() != other.size()) {
-            throw bad(
-                    null,
-                    "%s must hold one tensor for each of the %s of %s, got %s"
-                            .formatted(
-                                    name,
-                                    other.size(),
-                                    otherName,
-                                    tensors == null ? "null" : String.valueOf(tensors.size())));
-        }
-        allSame(name, tensors, other.get(0));
-    }
-
-    private void allSame(String name, List<Tensor> tensors, Tensor reference) {
+    private void allSame(Operation operation, String name, List<Tensor> tensors, Tensor reference) {
         for (int i = 0; i < tensors.size(); i++) {
             if (!isSame(tensors.get(i), reference)) {
-                same(null, name + ".get(" + i + ")", tensors.get(i), reference);
+                same(operation, name + ".get(" + i + ")", tensors.get(i), reference);
             }
         }
     }
@@ -150,10 +150,12 @@ final class ArgumentChecks {
     boolean onlyOnRoot(Operation operation, String name, List<Tensor> tensors, int root) {
         boolean given = tensors != null && !tensors.isEmpty();
         if (rank == root && !given) {
-            throw bad(operation, name + " must be given on the root");
+            throw bad(operation, "%s must be given on the root".formatted(name));
         }
         if (rank != root && given) {
-            throw bad(operation, name + " must be given on the root only; pass an empty list here");
+            throw bad(
+                    operation,
+                    "%s must be given on the root only; pass an empty list here".formatted(name));
         }
         return rank == root;
     }
@@ -169,10 +171,44 @@ final class ArgumentChecks {
         }
     }
 
+    /** Same, for tensor {@code i} of two lists. */
+    void multiple(int i, String large, long largeCount, String small, long smallCount) {
+        String which = ".get(" + i + ")";
+        multiple(null, large + which, largeCount, small + which, smallCount);
+    }
+
+    /** Requires that this rank's tensor of a list is as large as its other tensor. */
+    void ownPart(Operation operation, String parts, long[] counts, String otherName, Tensor other) {
+        if (counts[rank] != other.count()) {
+            throw bad(
+                    operation,
+                    "%s.get(%s) has %s elements, %s has %s; on each rank both must have the same number"
+                            .formatted(parts, rank, counts[rank], otherName, other.count()));
+        }
+    }
+
+    /** Requires tensors of equal size that are one part for each rank. */
+    void exchange(Operation operation, Tensor output, Tensor input) {
+        if (input.count() % size != 0) {
+            throw bad(
+                    operation,
+                    "input has %s elements, which is not a multiple of the world size %s; pass splits"
+                            .formatted(input.count(), size));
+        }
+        if (output.count() != input.count()) {
+            throw bad(
+                    operation,
+                    "output has %s elements, input has %s"
+                            .formatted(output.count(), input.count()));
+        }
+    }
+
     /** Copies the splits of the caller. */
     long[] splits(Operation operation, String name, long[] given, long count) {
         if (given == null || given.length != size) {
-            throw bad(operation, name + " must hold one count for each of the " + size + " ranks");
+            throw bad(
+                    operation,
+                    "%s must hold one count for each of the %s ranks".formatted(name, size));
         }
         long[] splits = given.clone();
         long left = count;
@@ -194,12 +230,13 @@ final class ArgumentChecks {
         return splits;
     }
 
-    void ownParts(Operation operation, long[] outputCounts, long[] inputCounts) {
-        if (outputCounts[rank] != inputCounts[rank]) {
+    void ownParts(Operation operation) {
+        long sent = operation.inputCounts[rank];
+        long expected = operation.outputCounts[rank];
+        if (sent != expected) {
             throw bad(
                     operation,
-                    "this rank sends itself %s elements but expects %s"
-                            .formatted(inputCounts[rank], outputCounts[rank]));
+                    "this rank sends itself %s elements but expects %s".formatted(sent, expected));
         }
     }
 
@@ -305,43 +342,45 @@ final class ArgumentChecks {
     }
 
     private UsageException overlapping(Operation operation, String one, String other) {
-        return bad(operation, one + " and " + other + " overlap in memory");
+        return bad(operation, "%s and %s overlap in memory".formatted(one, other));
     }
 
     /** Sets how elements are combined. */
-    void reduction(Operation operation, Engine engine, ReduceOp op, Device device) {
+    Operation reduction(Operation operation, ReduceOp op, Tensor tensor) {
         if (op == null) {
             throw bad(operation, "reduce op is null");
         }
         if (!op.supports(operation.type)) {
-            throw bad(operation, op + " is not defined for " + operation.type);
+            throw bad(operation, "%s is not defined for %s".formatted(op, operation.type));
         }
-        if (!engine.reduces(op, operation.type)) {
+        if (!operation.engine.reduces(op, operation.type)) {
             throw bad(
                     operation,
-                    "this backend has no " + op + " of " + operation.type + " on " + device);
+                    "this backend has no %s of %s on %s"
+                            .formatted(op, operation.type, tensor.device()));
         }
         operation.op = op;
+        return operation;
     }
 
     /** Sets the other side of a message, and its tag. */
-    void peer(Operation operation, Engine engine, int peer, int tag) {
-        message(operation, engine, tag);
-        operation.peer = rankArgument(operation, "peer", peer);
+    void peer(Operation operation, int peer, int tag) {
+        message(operation, tag);
+        rank(operation, "peer", peer);
         if (peer == rank) {
             throw bad(operation, "peer is this rank itself; copy the tensor instead");
         }
     }
 
     /** Sets the tag of a message. */
-    void message(Operation operation, Engine engine, int tag) {
+    void message(Operation operation, int tag) {
         if (size == 1) {
             throw bad(operation, "the group has no other rank");
         }
         if (tag < 0) {
-            throw bad(operation, "tag must not be negative, got " + tag);
+            throw bad(operation, "tag must not be negative, got %s".formatted(tag));
         }
-        int largest = engine.capabilities().largestTag();
+        int largest = operation.engine.capabilities().largestTag();
         if (tag > largest) {
             throw bad(
                     operation,
@@ -354,14 +393,17 @@ final class ArgumentChecks {
         operation.tag = tag;
     }
 
-    /** Creates the exception. {@code operation} may be null, if it is not known yet. */
+    /**
+     * Creates the exception, and releases what the operation retains so far.
+     *
+     * @param operation null if it is not known yet
+     */
     UsageException bad(Operation operation, String problem) {
-        return new UsageException(context(operation), problem);
-    }
-
-    private FailureContext context(Operation operation) {
-        return operation == null || operation.kind == null
-                ? context
-                : context.of(operation.kind.toString(), -1);
+        FailureContext where = context;
+        if (operation != null) {
+            operation.releaseMemory();
+            where = context.of(operation.kind.toString(), -1);
+        }
+        return new UsageException(where, problem);
     }
 }

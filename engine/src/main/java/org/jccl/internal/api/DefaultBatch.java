@@ -15,8 +15,8 @@ import org.jccl.internal.operation.Operation;
 public final class DefaultBatch implements Batch {
 
     private final Group group;
-    private final Arguments arguments;
-    private final List<Operation> operations = new ArrayList<>();
+    private final Operations operations;
+    private final List<Operation> added = new ArrayList<>();
 
     /**
      * The tensors of each operation. They are retained when the batch is issued, since it may be
@@ -27,57 +27,53 @@ public final class DefaultBatch implements Batch {
     private Engine engine;
     private boolean issued;
 
-    DefaultBatch(Group group, Arguments arguments) {
+    DefaultBatch(Group group) {
         this.group = group;
-        this.arguments = arguments;
+        this.operations = new Operations(group, this::next);
     }
 
     @Override
     public Batch send(Tensor tensor, int peer, int tag) {
-        return add(arguments.send(next(tensor), engine, tensor, peer, tag), tensor);
+        return add(operations.send(tensor, peer, tag), tensor);
     }
 
     @Override
     public Batch recv(Tensor tensor, int peer, int tag) {
-        return add(arguments.recv(next(tensor), engine, tensor, peer, tag), tensor);
+        return add(operations.recv(tensor, peer, tag), tensor);
     }
 
     @Override
     public Batch broadcast(Tensor tensor, int root) {
-        return add(arguments.broadcast(next(tensor), tensor, root), tensor);
+        return add(operations.broadcast(tensor, root), tensor);
     }
 
     @Override
     public Batch allReduce(Tensor tensor, ReduceOp op) {
-        return add(arguments.allReduce(next(tensor), engine, tensor, op), tensor);
+        return add(operations.allReduce(tensor, op), tensor);
     }
 
     @Override
     public Batch allGatherSingle(Tensor output, Tensor input) {
-        return add(arguments.allGatherSingle(next(input), output, input), output, input);
+        return add(operations.allGatherSingle(output, input), output, input);
     }
 
     @Override
     public Batch reduceScatterSingle(Tensor output, Tensor input, ReduceOp op) {
-        return add(
-                arguments.reduceScatterSingle(next(output), engine, output, input, op),
-                output,
-                input);
+        return add(operations.reduceScatterSingle(output, input, op), output, input);
     }
 
     @Override
     public List<Work> issue() {
-        if (issued || operations.isEmpty()) {
+        if (issued || added.isEmpty()) {
             throw new UsageException(
                     group.context(), issued ? "the batch was issued before" : "the batch is empty");
         }
         holdTensors();
         issued = true;
-        return engine.submitBatch(operations);
+        return engine.submitBatch(added);
     }
 
-    private Operation next(Tensor tensor) {
-        Engine wanted = arguments.engineOf(tensor);
+    private Operation next(Engine wanted) {
         if (issued) {
             throw new UsageException(group.context(), "the batch was issued before");
         }
@@ -91,20 +87,20 @@ public final class DefaultBatch implements Batch {
 
     private Batch add(Operation operation, Tensor... used) {
         operation.releaseMemory();
-        operations.add(operation);
+        added.add(operation);
         tensors.add(used);
         return this;
     }
 
     private void holdTensors() {
         try {
-            for (int i = 0; i < operations.size(); i++) {
+            for (int i = 0; i < added.size(); i++) {
                 for (Tensor tensor : tensors.get(i)) {
-                    arguments.hold(operations.get(i), tensor, "a tensor of the batch");
+                    operations.hold(added.get(i), "a tensor of the batch", tensor);
                 }
             }
         } catch (UsageException e) {
-            operations.forEach(Operation::releaseMemory);
+            added.forEach(Operation::releaseMemory);
             throw e;
         }
     }

@@ -3,7 +3,8 @@ package org.jccl.internal.api;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.ObjIntConsumer;
+import java.util.function.Consumer;
+import java.util.function.IntFunction;
 import org.jccl.BackendOptions;
 import org.jccl.Batch;
 import org.jccl.DataType;
@@ -22,20 +23,21 @@ import org.jccl.internal.engine.Timeouts;
 import org.jccl.internal.group.Group;
 import org.jccl.internal.memory.Leaks;
 import org.jccl.internal.memory.Memory;
+import org.jccl.internal.operation.Operation;
 import org.jccl.internal.tensor.NativeTensor;
 
 /** A process group over a {@link Group}: checks arguments, and issues operations on its engines. */
 public final class DefaultProcessGroup implements ProcessGroup {
 
     private final Group group;
-    private final Arguments arguments;
+    private final Operations operations;
     private final SyncCollectives sync;
 
     /** Wraps a connected group, which it closes. */
     public DefaultProcessGroup(Group group) {
         this.group = group;
-        this.arguments = new Arguments(group);
-        this.sync = new DefaultSyncCollectives(group, arguments, 0);
+        this.operations = new Operations(group, Engine::newOperation);
+        this.sync = new Sync(group, 0);
         Leaks.GROUPS.watch(this, group::isClosed, toString());
     }
 
@@ -77,168 +79,117 @@ public final class DefaultProcessGroup implements ProcessGroup {
     @Override
     public SyncCollectives sync(Duration timeout) {
         long nanos = Timeouts.ofOperation(timeout, group.context());
-        return new DefaultSyncCollectives(group, arguments, nanos);
+        return new Sync(group, nanos);
     }
 
     @Override
     public Work broadcast(Tensor tensor, int root) {
-        Engine engine = arguments.engineOf(tensor);
-        return engine.submit(arguments.broadcast(engine.newOperation(), tensor, root));
+        return operations.broadcast(tensor, root).submit();
     }
 
     @Override
     public Work broadcast(List<Tensor> tensors, int root) {
-        List<Tensor> given = arguments.distinctList("tensors", tensors);
-        Engine engine = arguments.engineOf(given.get(0));
-        if (!engine.flattensLists()) {
-            return together(given, (batch, i) -> batch.broadcast(given.get(i), root));
-        }
-        return engine.submit(arguments.broadcast(engine.newOperation(), given, root));
+        return submit(operations.broadcast(tensors, root));
     }
 
     @Override
     public Work allReduce(Tensor tensor, ReduceOp op) {
-        Engine engine = arguments.engineOf(tensor);
-        return engine.submit(arguments.allReduce(engine.newOperation(), engine, tensor, op));
+        return operations.allReduce(tensor, op).submit();
     }
 
     @Override
     public Work allReduce(List<Tensor> tensors, ReduceOp op) {
-        List<Tensor> given = arguments.distinctList("tensors", tensors);
-        Engine engine = arguments.engineOf(given.get(0));
-        if (!engine.flattensLists()) {
-            return together(given, (batch, i) -> batch.allReduce(given.get(i), op));
-        }
-        return engine.submit(arguments.allReduce(engine.newOperation(), engine, given, op));
+        return submit(operations.allReduce(tensors, op));
     }
 
     @Override
     public Work reduce(Tensor tensor, int root, ReduceOp op) {
-        Engine engine = arguments.engineOf(tensor);
-        return engine.submit(arguments.reduce(engine.newOperation(), engine, tensor, root, op));
+        return operations.reduce(tensor, root, op).submit();
     }
 
     @Override
     public Work allGather(List<Tensor> outputs, Tensor input) {
-        Engine engine = arguments.engineOf(input);
-        return engine.submit(arguments.allGather(engine.newOperation(), engine, outputs, input));
+        return operations.allGather(outputs, input).submit();
     }
 
     @Override
     public Work allGatherSingle(Tensor output, Tensor input) {
-        Engine engine = arguments.engineOf(input);
-        return engine.submit(arguments.allGatherSingle(engine.newOperation(), output, input));
+        return operations.allGatherSingle(output, input).submit();
     }
 
     @Override
     public Work allGatherSingle(List<Tensor> outputs, List<Tensor> inputs) {
-        List<Tensor> from = arguments.list("inputs", inputs);
-        List<Tensor> to = arguments.list("outputs", outputs, "inputs", from);
-        arguments.allGatherLists(to, from);
-        Engine engine = arguments.engineOf(from.get(0));
-        if (!engine.flattensLists()) {
-            return together(from, (batch, i) -> batch.allGatherSingle(to.get(i), from.get(i)));
-        }
-        return engine.submit(arguments.allGatherSingle(engine.newOperation(), to, from));
+        return submit(operations.allGatherSingle(outputs, inputs));
     }
 
     @Override
     public Work gather(List<Tensor> outputs, Tensor input, int root) {
-        Engine engine = arguments.engineOf(input);
-        return engine.submit(arguments.gather(engine.newOperation(), outputs, input, root));
+        return operations.gather(outputs, input, root).submit();
     }
 
     @Override
     public Work scatter(Tensor output, List<Tensor> inputs, int root) {
-        Engine engine = arguments.engineOf(output);
-        return engine.submit(arguments.scatter(engine.newOperation(), output, inputs, root));
+        return operations.scatter(output, inputs, root).submit();
     }
 
     @Override
     public Work reduceScatter(Tensor output, List<Tensor> inputs, ReduceOp op) {
-        Engine engine = arguments.engineOf(output);
-        return engine.submit(
-                arguments.reduceScatter(engine.newOperation(), engine, output, inputs, op));
+        return operations.reduceScatter(output, inputs, op).submit();
     }
 
     @Override
     public Work reduceScatterSingle(Tensor output, Tensor input, ReduceOp op) {
-        Engine engine = arguments.engineOf(output);
-        return engine.submit(
-                arguments.reduceScatterSingle(engine.newOperation(), engine, output, input, op));
+        return operations.reduceScatterSingle(output, input, op).submit();
     }
 
     @Override
     public Work reduceScatterSingle(List<Tensor> outputs, List<Tensor> inputs, ReduceOp op) {
-        List<Tensor> to = arguments.list("outputs", outputs);
-        List<Tensor> from = arguments.list("inputs", inputs, "outputs", to);
-        arguments.reduceScatterLists(to, from);
-        Engine engine = arguments.engineOf(to.get(0));
-        if (!engine.flattensLists()) {
-            return together(
-                    to, (batch, i) -> batch.reduceScatterSingle(to.get(i), from.get(i), op));
-        }
-        return engine.submit(
-                arguments.reduceScatterSingle(engine.newOperation(), engine, to, from, op));
-    }
-
-    /**
-     * Issues one operation for each tensor as one group of calls. They end in order on the stream
-     * of the group, and a failure ends the group, so the last work stands for all.
-     */
-    private Work together(List<Tensor> tensors, ObjIntConsumer<Batch> add) {
-        Batch batch = batch();
-        for (int i = 0; i < tensors.size(); i++) {
-            add.accept(batch, i);
-        }
-        List<Work> works = batch.issue();
-        return works.get(works.size() - 1);
+        return submit(operations.reduceScatterSingle(outputs, inputs, op));
     }
 
     @Override
     public Work allToAll(List<Tensor> outputs, List<Tensor> inputs) {
-        List<Tensor> given = arguments.allToAllInputs(inputs);
-        Engine engine = arguments.engineOf(given.get(0));
-        return engine.submit(arguments.allToAll(engine.newOperation(), outputs, given));
+        return operations.allToAll(outputs, inputs).submit();
     }
 
     @Override
     public Work allToAllSingle(Tensor output, Tensor input) {
-        Engine engine = arguments.engineOf(input);
-        return engine.submit(arguments.allToAllSingle(engine.newOperation(), output, input));
+        return operations.allToAllSingle(output, input).submit();
     }
 
     @Override
     public Work allToAllSingle(
             Tensor output, Tensor input, long[] outputSplits, long[] inputSplits) {
-        Engine engine = arguments.engineOf(input);
-        return engine.submit(
-                arguments.allToAllSingle(
-                        engine.newOperation(), output, input, outputSplits, inputSplits));
+        return operations.allToAllSingle(output, input, outputSplits, inputSplits).submit();
     }
 
     @Override
     public Work send(Tensor tensor, int peer, int tag) {
-        Engine engine = arguments.engineOf(tensor);
-        return engine.submit(arguments.send(engine.newOperation(), engine, tensor, peer, tag));
+        return operations.send(tensor, peer, tag).submit();
     }
 
     @Override
     public Work recv(Tensor tensor, int peer, int tag) {
-        Engine engine = arguments.engineOf(tensor);
-        return engine.submit(arguments.recv(engine.newOperation(), engine, tensor, peer, tag));
+        return operations.recv(tensor, peer, tag).submit();
     }
 
     @Override
     public Work recvAnySource(Tensor tensor, int tag) {
-        Engine engine = arguments.engineOf(tensor);
-        return engine.submit(arguments.recvAnySource(engine.newOperation(), engine, tensor, tag));
+        return operations.recvAnySource(tensor, tag).submit();
     }
 
     @Override
     public Work barrier() {
-        Engine engine = group.defaultEngine();
-        return engine.submit(arguments.barrier(engine.newOperation()));
+        return operations.barrier().submit();
+    }
+
+    /**
+     * Issues operations together. They end in this order on the stream of the group, and a failure
+     * ends the group, so the last work stands for all.
+     */
+    private static Work submit(List<Operation> operations) {
+        List<Work> works = operations.get(0).engine.submitBatch(operations);
+        return works.get(works.size() - 1);
     }
 
     @Override
@@ -249,7 +200,7 @@ public final class DefaultProcessGroup implements ProcessGroup {
     @Override
     public void register(Tensor tensor) {
         Require.nonNull(tensor, "tensor");
-        Engine engine = arguments.engineOf(tensor);
+        Engine engine = operations.engineOf(tensor);
         Memory memory = ((NativeTensor) tensor).memory();
         if (!memory.acquire()) {
             throw new UsageException(group.context(), "register: " + tensor + " is closed");
@@ -290,7 +241,7 @@ public final class DefaultProcessGroup implements ProcessGroup {
 
     @Override
     public Batch batch() {
-        return new DefaultBatch(group, arguments);
+        return new DefaultBatch(group);
     }
 
     @Override
@@ -352,5 +303,218 @@ public final class DefaultProcessGroup implements ProcessGroup {
     @Override
     public String toString() {
         return "group '" + name() + "', rank " + rank() + " of " + size();
+    }
+
+    /** The synchronous operations. */
+    private static final class Sync implements SyncCollectives {
+
+        /** About the maximum length of a Java array. */
+        private static final int MAX_ARRAY = Integer.MAX_VALUE - 8;
+
+        private final Group group;
+        private final Operations operations;
+
+        /**
+         * Creates them.
+         *
+         * @param timeoutNanos how long each may take, or 0 for the timeout of the group
+         */
+        Sync(Group group, long timeoutNanos) {
+            this.group = group;
+            this.operations = new Operations(group, engine -> borrow(engine, timeoutNanos));
+        }
+
+        private static Operation borrow(Engine engine, long timeoutNanos) {
+            Operation operation = engine.borrow();
+            operation.timeoutNanos = timeoutNanos;
+            return operation;
+        }
+
+        @Override
+        public void broadcast(Tensor tensor, int root) {
+            operations.broadcast(tensor, root).run();
+        }
+
+        @Override
+        public void allReduce(Tensor tensor, ReduceOp op) {
+            operations.allReduce(tensor, op).run();
+        }
+
+        @Override
+        public void reduce(Tensor tensor, int root, ReduceOp op) {
+            operations.reduce(tensor, root, op).run();
+        }
+
+        @Override
+        public void allGather(List<Tensor> outputs, Tensor input) {
+            operations.allGather(outputs, input).run();
+        }
+
+        @Override
+        public void allGatherSingle(Tensor output, Tensor input) {
+            operations.allGatherSingle(output, input).run();
+        }
+
+        @Override
+        public void gather(List<Tensor> outputs, Tensor input, int root) {
+            operations.gather(outputs, input, root).run();
+        }
+
+        @Override
+        public void scatter(Tensor output, List<Tensor> inputs, int root) {
+            operations.scatter(output, inputs, root).run();
+        }
+
+        @Override
+        public void reduceScatter(Tensor output, List<Tensor> inputs, ReduceOp op) {
+            operations.reduceScatter(output, inputs, op).run();
+        }
+
+        @Override
+        public void reduceScatterSingle(Tensor output, Tensor input, ReduceOp op) {
+            operations.reduceScatterSingle(output, input, op).run();
+        }
+
+        @Override
+        public void allToAll(List<Tensor> outputs, List<Tensor> inputs) {
+            operations.allToAll(outputs, inputs).run();
+        }
+
+        @Override
+        public void allToAllSingle(Tensor output, Tensor input) {
+            operations.allToAllSingle(output, input).run();
+        }
+
+        @Override
+        public void allToAllSingle(
+                Tensor output, Tensor input, long[] outputSplits, long[] inputSplits) {
+            operations.allToAllSingle(output, input, outputSplits, inputSplits).run();
+        }
+
+        @Override
+        public void send(Tensor tensor, int peer, int tag) {
+            operations.send(tensor, peer, tag).run();
+        }
+
+        @Override
+        public void recv(Tensor tensor, int peer, int tag) {
+            operations.recv(tensor, peer, tag).run();
+        }
+
+        @Override
+        public int recvAnySource(Tensor tensor, int tag) {
+            return operations.recvAnySource(tensor, tag).run();
+        }
+
+        @Override
+        public void barrier() {
+            operations.barrier().run();
+        }
+
+        @Override
+        public void allReduce(float[] values, ReduceOp op) {
+            throughTensor(values, copy -> allReduce(copy, op));
+        }
+
+        @Override
+        public void allReduce(double[] values, ReduceOp op) {
+            throughTensor(values, copy -> allReduce(copy, op));
+        }
+
+        @Override
+        public void allReduce(long[] values, ReduceOp op) {
+            throughTensor(values, copy -> allReduce(copy, op));
+        }
+
+        @Override
+        public void allReduce(int[] values, ReduceOp op) {
+            throughTensor(values, copy -> allReduce(copy, op));
+        }
+
+        @Override
+        public void broadcast(float[] values, int root) {
+            throughTensor(values, copy -> broadcast(copy, root));
+        }
+
+        @Override
+        public void broadcast(double[] values, int root) {
+            throughTensor(values, copy -> broadcast(copy, root));
+        }
+
+        @Override
+        public void broadcast(long[] values, int root) {
+            throughTensor(values, copy -> broadcast(copy, root));
+        }
+
+        @Override
+        public void broadcast(int[] values, int root) {
+            throughTensor(values, copy -> broadcast(copy, root));
+        }
+
+        @Override
+        public void broadcast(byte[] values, int root) {
+            throughTensor(values, copy -> broadcast(copy, root));
+        }
+
+        @Override
+        public float[] allGather(float[] values) {
+            return gathered(values, float[]::new);
+        }
+
+        @Override
+        public double[] allGather(double[] values) {
+            return gathered(values, double[]::new);
+        }
+
+        @Override
+        public long[] allGather(long[] values) {
+            return gathered(values, long[]::new);
+        }
+
+        @Override
+        public int[] allGather(int[] values) {
+            return gathered(values, int[]::new);
+        }
+
+        private void throughTensor(Object array, Consumer<Tensor> operation) {
+            try (Tensor copy = copy(array)) {
+                operation.accept(copy);
+                copy.copyTo(array);
+            }
+        }
+
+        private <A> A gathered(A values, IntFunction<A> array) {
+            try (Tensor input = copy(values)) {
+                long count = Math.multiplyExact(input.count(), (long) group.size());
+                if (count > MAX_ARRAY) {
+                    throw new UsageException(
+                            group.context(),
+                            "allGather of %s elements from each of %s ranks is more than a Java array holds; use tensors"
+                                    .formatted(input.count(), group.size()));
+                }
+                try (Tensor output = Tensor.allocate(input.device(), input.dataType(), count)) {
+                    allGatherSingle(output, input);
+                    return output.copyTo(array.apply((int) count));
+                }
+            }
+        }
+
+        /** Copies an array to memory that the group can use, that of the host if possible. */
+        private Tensor copy(Object array) {
+            Tensor copy = Tensor.copyOf(array);
+            Device first = group.devices().get(0);
+            if (first.isCpu() || group.devices().contains(Device.CPU)) {
+                return copy;
+            }
+            try (copy) {
+                Tensor onDevice = Tensor.allocate(first, copy.dataType(), copy.count());
+                try {
+                    return onDevice.copyFrom(array);
+                } catch (RuntimeException | Error e) {
+                    onDevice.close();
+                    throw e;
+                }
+            }
+        }
     }
 }

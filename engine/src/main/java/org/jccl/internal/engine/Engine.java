@@ -13,12 +13,12 @@ import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.ReduceOp;
 import org.jccl.UsageException;
-import org.jccl.Work;
 import org.jccl.internal.diagnosis.CallCheck;
 import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.operation.Observers;
 import org.jccl.internal.operation.Operation;
 import org.jccl.internal.operation.RecentCollectives;
+import org.jccl.internal.operation.Runner;
 import org.jccl.internal.operation.RunningOperations;
 import org.jccl.spi.CallLock;
 import org.jccl.spi.Capabilities;
@@ -32,7 +32,7 @@ import org.jccl.spi.RefusedOperationException;
  * Runs a group's operations on one communicator, and fails them as one: deadlines, asynchronous
  * errors, comparing ranks when one is stuck, the first cause for all that comes later.
  */
-public abstract class Engine {
+public abstract class Engine implements Runner {
 
     /** How long aborted operations may take to leave the library, if the timeout is not shorter. */
     private static final Duration ABORT_GRACE_PERIOD = Duration.ofSeconds(10);
@@ -104,12 +104,6 @@ public abstract class Engine {
     /** Returns an empty operation to fill and {@link #submit}; it may be dropped instead. */
     public abstract Operation newOperation();
 
-    /** Issues an operation of {@link #newOperation()}. */
-    public abstract Work submit(Operation operation);
-
-    /** Issues operations that start together, and returns their works in the same order. */
-    public abstract List<Work> submitBatch(List<Operation> operations);
-
     /**
      * Whether several tensors are faster as one operation on a copy of them all than as operations
      * that are issued together, because each operation costs the host a round of messages.
@@ -176,12 +170,6 @@ public abstract class Engine {
     }
 
     /**
-     * Runs an operation of {@link #borrow()} in the caller's own order, takes the object back, and
-     * returns the rank of the sender for a receive, else -1.
-     */
-    public abstract int run(Operation operation);
-
-    /**
      * A call that differs, or that other ranks do not make, fails the group.
      *
      * @return whether there is a collective
@@ -215,12 +203,12 @@ public abstract class Engine {
      */
     public abstract void close(Duration gracePeriod);
 
-    /** Whether the library reduces a type with an operation. */
+    @Override
     public final boolean reduces(ReduceOp op, DataType type) {
         return communicator.reduces(op, type);
     }
 
-    /** What the library can do, the same for the engine's life. */
+    @Override
     public final Capabilities capabilities() {
         return communicator.capabilities();
     }

@@ -64,20 +64,44 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
 
     @Override
     public Work submit(Operation operation) {
-        boolean compared = beginOrder(operation);
+        HostWork work = (HostWork) operation;
+        boolean collective = work.kind.isCollective();
+        boolean compared = beginOrder(work);
         try {
-            requireUsable(operation);
-            HostWork work = (HostWork) operation;
+            requireUsable(work);
             location.orderAfterCaller(work, context);
-            if (work.kind.isCollective()) {
-                enqueue(work);
-            } else {
-                startMessage(work);
+            synchronized (running) {
+                requireUsable(work);
+                if (collective) {
+                    collectives.add(work);
+                    queue.add(work);
+                } else {
+                    // Begins at once: otherwise closing might free the communicator in between.
+                    running.begin(work, System.nanoTime());
+                }
             }
-            return work;
+            if (collective) {
+                queue.start(startsCollectives);
+                return work;
+            }
         } finally {
             endOrder(compared);
         }
+        try {
+            location.enter();
+            long request =
+                    staging.stages(work)
+                            ? staging.start(work)
+                            : work.call(communicator, Mode.NONBLOCKING);
+            if (request == HostCommunicator.COMPLETE) {
+                finish(work, work.kind == OperationKind.RECV ? work.peer : -1, null);
+            } else {
+                work.started(request);
+            }
+        } catch (Throwable e) {
+            finish(work, -1, failed(e, work));
+        }
+        return work;
     }
 
     @Override
@@ -102,15 +126,6 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
         } finally {
             endOrder(compared);
         }
-    }
-
-    private void enqueue(HostWork work) {
-        synchronized (running) {
-            requireUsable(work);
-            collectives.add(work);
-            queue.add(work);
-        }
-        queue.start(startsCollectives);
     }
 
     void prepareOwnThread() {
@@ -160,29 +175,6 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
     void refuse(HostWork work) {
         work.releaseMemory();
         work.complete(-1, failure.forLaterCall(contextOf(work)));
-    }
-
-    private void startMessage(HostWork work) {
-        synchronized (running) {
-            // At once: in between, closing would see nothing that runs, and free the communicator.
-            requireUsable(work);
-            running.begin(work, System.nanoTime());
-        }
-        try {
-            location.enter();
-            long request =
-                    staging.stages(work)
-                            ? staging.start(work)
-                            : work.call(communicator, Mode.NONBLOCKING);
-            if (request != HostCommunicator.COMPLETE) {
-                work.started(request);
-                return;
-            }
-            finish(work, work.kind == OperationKind.RECV ? work.peer : -1, null);
-        } catch (Throwable e) {
-            JcclException cause = failed(e, work);
-            finish(work, -1, cause);
-        }
     }
 
     /**

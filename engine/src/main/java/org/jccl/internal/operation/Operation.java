@@ -6,6 +6,7 @@ import org.jccl.DataType;
 import org.jccl.Event;
 import org.jccl.FailureContext;
 import org.jccl.ReduceOp;
+import org.jccl.Work;
 import org.jccl.internal.memory.Memory;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.HostCommunicator;
@@ -18,6 +19,9 @@ import org.jccl.spi.StreamCommunicator;
  * engine runs it. Mutable, because synchronous calls reuse objects.
  */
 public class Operation {
+
+    /** What runs it. */
+    public Runner engine;
 
     /** What to call. */
     public OperationKind kind;
@@ -92,6 +96,7 @@ public class Operation {
 
     /** Resets all fields. */
     public final void clear() {
+        engine = null;
         kind = null;
         input = 0;
         output = 0;
@@ -111,6 +116,16 @@ public class Operation {
         awaited = false;
         compared = false;
         timeoutNanos = 0;
+    }
+
+    /** Runs it if it is pooled; see {@link Runner#run}. */
+    public final int run() {
+        return engine.run(this);
+    }
+
+    /** Issues it if it is not pooled; see {@link Runner#submit}. */
+    public final Work submit() {
+        return engine.submit(this);
     }
 
     /** Returns how long it may take in a group with a timeout. */

@@ -1,5 +1,9 @@
 package org.jccl.internal.backend;
 
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -140,10 +144,29 @@ final class BackendChoice {
                 return provider;
             }
         }
-        throw new BackendUnavailableException(
-                FailureContext.NONE,
-                BackendNames.notFound(
-                        name, present.stream().map(BackendProvider::name).sorted().toList()));
+        throw new BackendUnavailableException(FailureContext.NONE, notFound(name, present));
+    }
+
+    private static String notFound(String name, List<BackendProvider> present) {
+        List<String> published = published();
+        return "no binding for backend '%s' is on the class path; found %s; %s"
+                .formatted(
+                        name,
+                        present.stream().map(BackendProvider::name).sorted().toList(),
+                        published.contains(name)
+                                ? "add the dependency org.jccl:jccl-%s. In a jar made of several, merge the files of the same name in META-INF/services"
+                                        .formatted(name)
+                                : "JCCL has %s, and a backend of another project needs its jar on the class path"
+                                        .formatted(published));
+    }
+
+    /** Returns the backends of this project, each of which is the artifact {@code jccl-NAME}. */
+    static List<String> published() {
+        try (InputStream in = BackendChoice.class.getResourceAsStream("published")) {
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8).lines().toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException("the jar's list of backends cannot be read", e);
+        }
     }
 
     /**

@@ -3,10 +3,14 @@ package org.jccl.internal.backend;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
 import org.jccl.Device;
@@ -136,5 +140,38 @@ class BackendChoiceTest {
         BackendChoice choice = new BackendChoice(PRESENT, Optional.empty(), Interop.NONE, Map.of());
         assertThatThrownBy(() -> choice.choose(Optional.of(names)))
                 .isInstanceOf(UsageException.class);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"slowly", "cpu:slowly", "'gpu:chip,cpu:slowly'"})
+    void anUnknownNameIsAnsweredWithTheKnownOnes(String names) {
+        assertThatThrownBy(() -> choose(Optional.of(names)))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageStartingWith("no binding for backend 'slowly' is on the class path")
+                .hasMessageContaining("found [chip, fast, missing, other, slow]")
+                .hasMessageContaining("JCCL has [gloo, hccl, mpi, nccl, sccl]");
+    }
+
+    @Test
+    void theArtifactOfAPublishedNameIsNamed() {
+        assertThatThrownBy(() -> choose(Optional.of("nccl")))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining("add the dependency org.jccl:jccl-nccl")
+                .hasMessageContaining("META-INF/services");
+    }
+
+    private static Backends.Chosen choose(Optional<String> names) {
+        return new BackendChoice(PRESENT, Optional.empty(), Interop.NONE, Map.of()).choose(names);
+    }
+
+    @Test
+    void thePublishedBackendsAreTheTreesBindings() throws IOException {
+        try (Stream<Path> modules = Files.list(Path.of(".."))) {
+            assertThat(
+                            modules.map(module -> module.getFileName().toString())
+                                    .filter(module -> module.endsWith("-binding"))
+                                    .map(module -> module.replace("-binding", "")))
+                    .containsExactlyInAnyOrderElementsOf(BackendChoice.published());
+        }
     }
 }

@@ -9,17 +9,22 @@ import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
+import org.jccl.JcclException.Category;
+import org.jccl.MismatchException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.ReduceOp;
 import org.jccl.UsageException;
 import org.jccl.internal.diagnosis.CallCheck;
 import org.jccl.internal.diagnosis.DesyncDetector;
+import org.jccl.internal.diagnosis.Diagnosis;
 import org.jccl.internal.operation.Observers;
 import org.jccl.internal.operation.Operation;
 import org.jccl.internal.operation.RecentCollectives;
 import org.jccl.internal.operation.Runner;
 import org.jccl.internal.operation.RunningOperations;
+import org.jccl.internal.operation.RunningOperations.Overdue;
+import org.jccl.internal.operation.StuckOperation;
 import org.jccl.spi.CallLock;
 import org.jccl.spi.Capabilities;
 import org.jccl.spi.CleanUp;
@@ -39,6 +44,8 @@ public abstract class Engine implements Runner {
 
     /** How long to wait for a thread that asks the library something. */
     private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(2);
+
+    private static final long IDLE_POLL_MILLIS = 2;
 
     private final Communicator communicator;
     private final Map<OperationKind, String> missing;
@@ -72,11 +79,14 @@ public abstract class Engine implements Runner {
     /** Set when this process aborts the group, which is no failure of its own. */
     private volatile boolean aborted;
 
-    private final GroupMonitor monitor;
-    private final CallFailures callFailures;
-
     /** Set when closing begins; later operations are refused. */
     protected volatile boolean closed;
+
+    /** When the watchdog first saw an operation over its deadline, or 0. */
+    private long expiredNanos;
+
+    /** Since when the watchdog has the cause of a lost peer searched for, or 0. */
+    private long explainingNanos;
 
     public Engine(
             Communicator communicator,
@@ -91,8 +101,6 @@ public abstract class Engine implements Runner {
                 timeout.compareTo(ABORT_GRACE_PERIOD) < 0 ? timeout : ABORT_GRACE_PERIOD;
         this.detector = detector;
         detector.askWith(this::issued, this::hasLost);
-        this.monitor = new GroupMonitor(this);
-        this.callFailures = new CallFailures(detector, failure, this::issuedBefore);
         this.futures = new FutureThread(context, this::prepareWatching, this::completeEnded);
     }
 
@@ -249,7 +257,7 @@ public abstract class Engine implements Runner {
     /** Waits for everything that was issued; throws if messages do not end within the timeout. */
     public final void awaitQuiet() {
         requireUsable();
-        if (!Quiescence.await(this, timeout)) {
+        if (!awaitIdle(timeout)) {
             throw new OperationTimeoutException(
                     context, "split: operations were outstanding for " + Durations.text(timeout));
         }
@@ -348,7 +356,7 @@ public abstract class Engine implements Runner {
     protected abstract void completeEnded();
 
     /** Descriptions of the collectives before one, from the newest on. */
-    final List<String> issuedBefore(long sequence) {
+    private List<String> issuedBefore(long sequence) {
         synchronized (running) {
             return collectives.before(sequence);
         }
@@ -357,7 +365,12 @@ public abstract class Engine implements Runner {
     /** Called on the watchdog's thread at each tick. */
     public final void watch(long now) {
         try {
-            monitor.tick(now);
+            prepareWatching();
+            if (askLibrary(noticed -> failWithCause(noticed, now))) {
+                completeUnawaited();
+                enforceDeadlines(now);
+                detector.publishLater();
+            }
         } catch (JcclException e) {
             // Without an answer of the device, deadlines would not be enforced.
             fail(e.at(context));
@@ -365,12 +378,58 @@ public abstract class Engine implements Runner {
         }
     }
 
+    private void enforceDeadlines(long now) {
+        Overdue overdue = running.overdue(now, timeout.toNanos(), closed, context);
+        if (failure.isSet()) {
+            return;
+        }
+        if (overdue.expired() == null) {
+            detector.examineLater(
+                    overdue.stuck(),
+                    this::issuedBefore,
+                    cause -> publishAndFail(cause.at(context)));
+        } else if (expiredNanos == 0) {
+            expiredNanos = now;
+            detector.describeLater(positions -> publishAndFail(timedOut(overdue, positions)));
+        } else if (now - expiredNanos > Diagnosis.ANSWER_TIMEOUT.toNanos()) {
+            fail(timedOut(overdue, detector.silence()));
+        }
+    }
+
+    private static OperationTimeoutException timedOut(Overdue overdue, String positions) {
+        String limit = Durations.text(Duration.ofNanos(overdue.timeoutNanos()));
+        return new OperationTimeoutException(
+                overdue.expired(), "not complete after " + limit + "; " + positions);
+    }
+
+    /** Fails the group; for a lost peer as soon as its cause is known, or nobody answers. */
+    private void failWithCause(JcclException noticed, long now) {
+        boolean explains = noticed instanceof PeerLostException && detector.asks();
+        boolean unanswered =
+                explainingNanos != 0 && now - explainingNanos > Diagnosis.CAUSE_TIMEOUT.toNanos();
+        if (!explains || unanswered) {
+            fail(noticed.at(context));
+        } else if (explainingNanos == 0) {
+            explainingNanos = now;
+            detector.explainLater((PeerLostException) noticed, cause -> fail(cause.at(context)));
+        }
+    }
+
+    /** Reports to the other ranks before they notice that the connection is gone. */
+    private void publishAndFail(JcclException cause) {
+        if (!failure.isSet()) {
+            detector.noteFailure(cause);
+            detector.publish();
+        }
+        fail(cause);
+    }
+
     /** Fails the group with an asynchronous error of the library; false if that is freed. */
     protected final boolean askLibrary() {
         return askLibrary(noticed -> fail(noticed.at(context)));
     }
 
-    final boolean askLibrary(Consumer<JcclException> found) {
+    private boolean askLibrary(Consumer<JcclException> found) {
         JcclException noticed;
         if (failure.isSet() ? end.tryLock() : end.lock(ANSWER_TIMEOUT)) {
             try {
@@ -429,13 +488,13 @@ public abstract class Engine implements Runner {
 
     /** Waits for what runs, or aborts it; the group is closed. */
     protected final void endOperations(Duration gracePeriod) {
-        if (!Quiescence.await(this, gracePeriod)) {
+        if (!awaitIdle(gracePeriod)) {
             fail(
                     new GroupAbortedException(
                             context,
                             "the group was closed while messages were outstanding, or groups were"
                                     + " being made from it"));
-            Quiescence.await(this, abortGracePeriod);
+            awaitIdle(abortGracePeriod);
         }
         detector.publishSoon();
         if (running.isEmpty() && !failure.isSet()) {
@@ -448,6 +507,50 @@ public abstract class Engine implements Runner {
                     new IllegalStateException(
                             running.count() + " operations or threads did not leave the library"));
         }
+    }
+
+    /**
+     * Returns true when nothing runs, or false when nothing has ended for a grace period. A healthy
+     * group waits longer for operations that must end: they have their own deadline.
+     */
+    private boolean awaitIdle(Duration gracePeriod) {
+        long deadline = System.nanoTime() + gracePeriod.toNanos();
+        int fewest = Integer.MAX_VALUE;
+        boolean interrupted = false;
+        try {
+            while (true) {
+                completeUnawaited();
+                int left = running.count();
+                if (left == 0 && isStillIdle()) {
+                    return true;
+                }
+                if (left < fewest) {
+                    // An operation that ended shows that the other side is alive.
+                    fewest = left;
+                    deadline = System.nanoTime() + gracePeriod.toNanos();
+                }
+                boolean waitsForMore = running.hasWhatMustEnd() && !failure.isSet();
+                if (!waitsForMore && deadline - System.nanoTime() <= 0) {
+                    return false;
+                }
+                try {
+                    // Requests and events complete silently, so they are polled.
+                    running.awaitEnd(IDLE_POLL_MILLIS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** Checks again for works that the last threads left behind when they left the library. */
+    private boolean isStillIdle() {
+        completeUnawaited();
+        return running.isEmpty();
     }
 
     /** Frees the communicator, when nothing is inside it any more. */
@@ -527,11 +630,35 @@ public abstract class Engine implements Runner {
     /** Fails the group with what the communicator threw, and returns the first cause. */
     public final JcclException failed(Throwable thrown, Operation operation) {
         FailureContext where = contextOf(operation);
-        fail(callFailures.causeOf(thrown, operation, where).at(where));
+        fail(causeOf(thrown, operation, where).at(where));
         if (communicator.abandonsOperations()) {
             operation.retainMemory();
         }
         return failure.get();
+    }
+
+    private JcclException causeOf(Throwable thrown, Operation operation, FailureContext where) {
+        if (thrown instanceof PeerLostException lost && !failure.isSet()) {
+            return operation.kind.isCollective()
+                    ? detector.explainSoon(lost)
+                    : detector.explainSoon(lost, operation.peer);
+        }
+        if (thrown instanceof MismatchException seen
+                && !failure.isSet()
+                && operation.kind.isCollective()) {
+            StuckOperation stuck = StuckOperation.of(operation, where);
+            return detector.explainSoon(seen, stuck, this::issuedBefore);
+        }
+        if (thrown instanceof JcclException known && known.category() == Category.FATAL_GROUP) {
+            return known;
+        }
+        // Even a failure that the library calls harmless puts this rank out of step with others.
+        return new GroupAbortedException(
+                FailureContext.NONE,
+                thrown instanceof JcclException known
+                        ? "the library refused it: " + known.reason()
+                        : "unexpected failure: " + thrown,
+                thrown);
     }
 
     public final FailureContext contextOf(Operation operation) {

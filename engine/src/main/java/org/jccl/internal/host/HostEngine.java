@@ -1,17 +1,23 @@
 package org.jccl.internal.host;
 
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
+import org.jccl.MismatchException;
+import org.jccl.PeerLostException;
 import org.jccl.Work;
 import org.jccl.internal.backend.VirtualThreads;
 import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.engine.Engine;
 import org.jccl.internal.operation.HostMemoryUses;
 import org.jccl.internal.operation.Operation;
+import org.jccl.internal.operation.RunningOperations;
 import org.jccl.spi.BoundedCall;
+import org.jccl.spi.CallLock;
 import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Durations;
@@ -20,25 +26,50 @@ import org.jccl.spi.HostCommunicator.Mode;
 import org.jccl.spi.OperationKind;
 
 /**
- * The engine of libraries that work on the calling thread. Collectives run in the order of their
- * numbers, see {@link CollectiveQueue}. Messages are started at once and need no order.
+ * The engine of libraries that work on the calling thread. Messages start at once and need no
+ * order. Collectives run in the order of their numbers: the thread that holds the queue lock runs
+ * the head of the queue. That is a worker thread, a thread that awaits a work in the queue, or a
+ * synchronous caller, which first runs what was queued before it. So there is one order and no
+ * thread change that a waiting caller has to pay.
+ *
+ * <p>Two locks: the queue lock, which is held while the library is called, and the monitor of the
+ * running operations, which guards the queue itself, is held for a few instructions only, and is
+ * taken inside the queue lock, never around it.
  */
 public final class HostEngine extends Engine implements HostMemoryUses.Group {
 
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
+
+    /**
+     * How many collectives a library may have begun and not ended: one looks at all of them each
+     * time it is asked about any, and another ends the process when it has tens of thousands.
+     */
+    static final int MAX_STARTED = 128;
 
     private final HostCommunicator communicator;
     private final boolean startsCollectives;
     private final TensorLocation location;
     private final Staging staging;
 
-    private final CollectiveQueue queue;
-    private final RequestCompletion completion;
-
     private final UnorderedThreads unordered;
 
-    /** Guarded by the queue lock. */
-    private final StartedCollectives started = new StartedCollectives();
+    /** Held while a collective is called. */
+    private final CallLock queueLock = new CallLock(failure::isSet);
+
+    /** Collectives that the library has begun, guarded by the queue lock. */
+    private final ArrayDeque<HostWork> started = new ArrayDeque<>();
+
+    // Guarded by the monitor of the running operations.
+    private final ArrayDeque<HostWork> queue = new ArrayDeque<>();
+
+    /** The work that was taken last; it may not be running yet. */
+    private HostWork taken;
+
+    private Thread worker;
+    private boolean queueClosed;
+
+    /** Whether a thread of its own asks for the cause of a lost peer or a mismatch. */
+    private volatile boolean explaining;
 
     /** Creates an engine. */
     public HostEngine(
@@ -52,9 +83,7 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
         this.startsCollectives = communicator.capabilities().has(Feature.NONBLOCKING_COLLECTIVES);
         this.location = location;
         this.staging = location.staging(communicator, failure);
-        this.queue = new CollectiveQueue(this, running, context);
         this.unordered = new UnorderedThreads(context, running);
-        this.completion = new RequestCompletion(this, communicator, staging, running, detector);
     }
 
     @Override
@@ -81,7 +110,7 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
                 }
             }
             if (collective) {
-                queue.start(startsCollectives);
+                startQueue();
                 return work;
             }
         } finally {
@@ -128,7 +157,7 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
         }
     }
 
-    void prepareOwnThread() {
+    private void prepareOwnThread() {
         try {
             location.prepareOwnThread();
         } catch (JcclException e) {
@@ -136,15 +165,134 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
         }
     }
 
-    /** Whether {@link #runQueued} may block for a work. The caller has the queue lock. */
-    boolean mayBlock(HostWork work) {
-        return staging.stages(work) || started.isFull();
+    /**
+     * Has the queued works run: on the calling thread as long as none of them blocks, otherwise on
+     * the worker.
+     */
+    private void startQueue() {
+        // The holder of the lock may already have seen an empty queue: then the worker is needed.
+        if (!startsCollectives || !queueLock.tryLock()) {
+            wakeWorker();
+            return;
+        }
+        try {
+            while (true) {
+                HostWork head;
+                synchronized (running) {
+                    head = queue.peek();
+                    if (head == null) {
+                        return;
+                    }
+                    if (staging.stages(head) || isFull()) {
+                        break;
+                    }
+                    taken = queue.remove();
+                }
+                runQueued(head);
+            }
+        } finally {
+            queueLock.unlock();
+        }
+        wakeWorker();
+    }
+
+    private void wakeWorker() {
+        try {
+            synchronized (running) {
+                if (worker == null) {
+                    String name = "jccl-" + context.group() + "-" + context.rank();
+                    Thread fresh = new Thread(this::work, name);
+                    fresh.setDaemon(true);
+                    fresh.start();
+                    worker = fresh;
+                } else {
+                    running.notifyAll();
+                }
+            }
+        } catch (OutOfMemoryError e) {
+            // Otherwise nothing would run the queued works, and they have no deadline.
+            fail(new GroupAbortedException(context, "no thread is left for it: " + e, e));
+            drainQueue();
+        }
+    }
+
+    /** The worker waits for works and runs them. */
+    private void work() {
+        prepareOwnThread();
+        while (true) {
+            synchronized (running) {
+                while (queue.isEmpty()) {
+                    if (queueClosed) {
+                        return;
+                    }
+                    try {
+                        running.wait();
+                    } catch (InterruptedException e) {
+                        // Only close ends this thread.
+                        continue;
+                    }
+                }
+            }
+            try {
+                drainQueue();
+            } catch (Throwable e) {
+                // This thread is the only one that runs works that nobody awaits.
+                CleanUp.failed(context.toString(), e);
+            }
+        }
+    }
+
+    /** Runs all queued works, or ends them if the group has failed. */
+    private void drainQueue() {
+        if (!queueLock.lock()) {
+            refuseQueue();
+            return;
+        }
+        try {
+            HostWork head;
+            while ((head = take(Long.MAX_VALUE)) != null) {
+                runQueued(head);
+            }
+        } finally {
+            queueLock.unlock();
+        }
+    }
+
+    /** Ends all queued works; the group has failed. Needs no lock. */
+    private void refuseQueue() {
+        HostWork head;
+        while ((head = take(Long.MAX_VALUE)) != null) {
+            refuse(head);
+        }
+    }
+
+    /**
+     * Takes the first work, unless it comes after one with a number, or returns null. A caller that
+     * runs it has the queue lock.
+     */
+    private HostWork take(long last) {
+        synchronized (running) {
+            HostWork head = queue.peek();
+            if (head == null || head.sequence > last) {
+                return null;
+            }
+            taken = queue.remove();
+            return taken;
+        }
+    }
+
+    /** Whether the library must end a collective before it begins another one. */
+    private boolean isFull() {
+        if (started.size() >= MAX_STARTED) {
+            started.removeIf(HostWork::isDone);
+        }
+        return started.size() >= MAX_STARTED;
     }
 
     /** Runs a work that was taken from the queue. The caller has the queue lock. */
-    void runQueued(HostWork work) {
-        while (started.isFull()) {
-            await(started.oldest());
+    private void runQueued(HostWork work) {
+        while (isFull()) {
+            await(started.peek());
         }
         if (failure.isSet()) {
             refuse(work);
@@ -172,7 +320,7 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
     }
 
     /** Ends a work that was not begun when the group failed. */
-    void refuse(HostWork work) {
+    private void refuse(HostWork work) {
         work.releaseMemory();
         work.complete(-1, failure.forLaterCall(contextOf(work)));
     }
@@ -190,27 +338,31 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
         }
     }
 
-    /** Returns when the work is done, and runs it on the calling thread if possible. */
+    /**
+     * Returns when the work is done, and runs it on the calling thread if possible. A virtual
+     * thread leaves it to other threads: inside the library it would pin the platform thread that
+     * another rank may wait for.
+     */
     void await(HostWork work) {
         if (VirtualThreads.isCurrent()) {
-            awaitElsewhere(work);
+            work.end().join();
             return;
         }
         location.enter();
         while (!work.isDone()) {
             if (work.claim()) {
-                completion.await(work, true);
+                awaitRequest(work, true);
                 return;
             }
-            if (work.kind.isCollective() && queue.tryLock()) {
+            if (work.kind.isCollective() && queueLock.tryLock()) {
                 try {
-                    // Here, not in a method of the queue: a call passes as few methods as it can.
+                    // Here, not in drainQueue: a call passes as few methods as it can.
                     HostWork head;
-                    while ((head = queue.take(work.sequence)) != null) {
+                    while ((head = take(work.sequence)) != null) {
                         runQueued(head);
                     }
                 } finally {
-                    queue.unlock();
+                    queueLock.unlock();
                 }
             }
             work.park();
@@ -218,24 +370,99 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
     }
 
     /**
-     * Leaves the work to other threads. A virtual thread that waits inside the library pins the
-     * platform thread that another rank may wait for.
+     * Waits for the request of a claimed work.
+     *
+     * @param mayAsk whether the calling thread may wait for the store to learn why a peer is lost
      */
-    private static void awaitElsewhere(HostWork work) {
-        work.end().join();
+    private void awaitRequest(HostWork work, boolean mayAsk) {
+        int source = -1;
+        JcclException cause = null;
+        try {
+            source =
+                    staging.stages(work)
+                            ? staging.await(work.request())
+                            : communicator.await(work.request());
+            awaitCollectivesBefore(work);
+        } catch (Throwable e) {
+            boolean askable = e instanceof PeerLostException || e instanceof MismatchException;
+            boolean asks = askable && !failure.isSet() && detector.asks();
+            if (asks && !mayAsk && explainOnOwnThread(e, work)) {
+                return;
+            }
+            cause = failed(e, work);
+        }
+        finish(work, source, cause);
     }
 
-    /** Ends a work. Closing waits for running operations, so the work leaves their list last. */
-    void finish(HostWork work, int source, JcclException cause) {
-        work.releaseMemory();
-        work.complete(source, cause);
-        running.end(work, cause);
+    /** Returns false if no thread can be started: then the work ends with what is known. */
+    private boolean explainOnOwnThread(Throwable thrown, HostWork work) {
+        explaining = true;
+        try {
+            BoundedCall.start("jccl-explain-" + context.group(), () -> explain(thrown, work));
+            return true;
+        } catch (OutOfMemoryError e) {
+            explaining = false;
+            return false;
+        }
+    }
+
+    private void explain(Throwable thrown, HostWork work) {
+        try {
+            finish(work, -1, failed(thrown, work));
+        } finally {
+            explaining = false;
+        }
     }
 
     /** Completes a started work if its request is ready, without blocking. */
     void completeIfReady(HostWork work) {
         location.enter();
-        completion.completeIfReady(work);
+        // While one work finds out why its peer is lost, the others wait for its answer.
+        if (!explaining && work.claim()) {
+            boolean ready;
+            try {
+                // After a failure too: a library may be long in letting go of it.
+                ready = isReady(work);
+            } catch (Throwable e) {
+                ready = true;
+            }
+            if (ready) {
+                awaitRequest(work, false);
+            } else {
+                work.started(work.request());
+            }
+        }
+    }
+
+    private boolean isReady(HostWork work) {
+        boolean ended =
+                staging.stages(work)
+                        ? staging.test(work.request())
+                        : communicator.test(work.request());
+        return ended
+                && (work.kind != OperationKind.BARRIER
+                        || collectivesBefore(work).stream().allMatch(HostWork::isCompleted));
+    }
+
+    /** A library may complete a barrier before a collective that was started earlier, or failed. */
+    private void awaitCollectivesBefore(Operation operation) {
+        if (operation.kind == OperationKind.BARRIER) {
+            collectivesBefore(operation).forEach(this::await);
+            if (failure.isSet()) {
+                throw failure.forLaterCall(contextOf(operation));
+            }
+        }
+    }
+
+    private List<HostWork> collectivesBefore(Operation barrier) {
+        return running.startedBefore(barrier, HostWork.class);
+    }
+
+    /** Ends a work. Closing waits for running operations, so the work leaves their list last. */
+    private void finish(HostWork work, int source, JcclException cause) {
+        work.releaseMemory();
+        work.complete(source, cause);
+        running.end(work, cause);
     }
 
     @Override
@@ -277,7 +504,7 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
             } else {
                 operation.call(communicator, Mode.BLOCKING);
             }
-            completion.awaitCollectivesBefore(operation);
+            awaitCollectivesBefore(operation);
             return -1;
         } catch (Throwable e) {
             cause = collective ? notStarted(e, operation) : failed(e, operation);
@@ -288,7 +515,7 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
             }
             running.endAndGiveBack(operation, cause);
             if (collective) {
-                queue.unlock();
+                queueLock.unlock();
             }
         }
     }
@@ -303,9 +530,9 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
 
     /** Takes the queue lock for a synchronous operation, after what was queued before it. */
     private void beginCollective(Operation operation) {
-        if (!queue.tryLock()) {
+        if (!queueLock.tryLock()) {
             unordered.look(operation);
-            if (!queue.lock()) {
+            if (!queueLock.lock()) {
                 throw refused(operation);
             }
         }
@@ -319,10 +546,10 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
                         return;
                     }
                 }
-                queue.drain();
+                drainQueue();
             }
         } catch (Throwable e) {
-            queue.unlock();
+            queueLock.unlock();
             throw e;
         }
     }
@@ -343,17 +570,28 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
         synchronized (running) {
             Operation found = running.collision(start, end, writes, rank, size);
             if (found == null) {
-                found = queue.collision(start, end, writes, rank, size);
+                found = queuedCollision(start, end, writes, rank, size);
             }
             // Described under the lock: a synchronous call's object is reused once it has ended.
             return found == null ? null : contextOf(found);
         }
     }
 
+    /** Same as {@link RunningOperations#collision}, for works that were not called yet. */
+    private HostWork queuedCollision(long start, long end, boolean writes, int rank, int size) {
+        for (HostWork work : queue) {
+            if (work.collides(start, end, writes, rank, size)) {
+                return work;
+            }
+        }
+        boolean called = taken == null || taken.isDone();
+        return !called && taken.collides(start, end, writes, rank, size) ? taken : null;
+    }
+
     @Override
     public void onFailure() {
         // Not left to the thread that has the queue lock, which may be stuck inside the library.
-        queue.refuseAll();
+        refuseQueue();
     }
 
     @Override
@@ -386,10 +624,11 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
             if (!beginClosing()) {
                 return;
             }
-            queue.close();
+            queueClosed = true;
+            running.notifyAll();
         }
         try {
-            queue.drain(); // each work in the queue has its own deadline, so this ends
+            drainQueue(); // each work in the queue has its own deadline, so this ends
             endOperations(polling);
         } finally {
             // Otherwise a thread is still inside the library, which may use the memory: leak it.

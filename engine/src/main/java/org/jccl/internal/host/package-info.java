@@ -13,9 +13,9 @@
  * still has after the grace period fails too, for those who wait: its memory is not released before
  * the thread is back.
  *
- * <p>If a library starts collectives without waiting, a group has at most 128 of them ({@link
- * org.jccl.internal.host.StartedCollectives}). Lists of tensors that are not contiguous are copied
- * through a {@link org.jccl.internal.operation.BounceBuffer}.
+ * <p>If a library starts collectives without waiting, a group has at most 128 of them. Lists of
+ * tensors that are not contiguous are copied through a {@link
+ * org.jccl.internal.operation.BounceBuffer}.
  *
  * <p>Some of these libraries also take memory of devices that another binding drives ({@link
  * org.jccl.internal.host.DeviceLocation}): the caller waits for its current stream before an

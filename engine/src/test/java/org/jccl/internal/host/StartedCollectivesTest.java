@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 /** A host engine whose user issues more than the library should have at once. */
 class StartedCollectivesTest {
 
-    private static final int ISSUED = 3 * StartedCollectives.MOST;
+    private static final int ISSUED = 3 * HostEngine.MAX_STARTED;
 
     private final ScriptedCommunicator library = ScriptedCommunicator.starting();
     private final HostEngine engine =
@@ -60,13 +60,13 @@ class StartedCollectivesTest {
     @Test
     void theLibraryNeverHasTooMany() throws InterruptedException {
         // The last call is that of the thread that waits for the first to end.
-        library.awaitCalls(StartedCollectives.MOST + 1);
-        assertThat(begun()).isEqualTo(StartedCollectives.MOST);
+        library.awaitCalls(HostEngine.MAX_STARTED + 1);
+        assertThat(begun()).isEqualTo(HostEngine.MAX_STARTED);
         assertThat(works).noneMatch(Work::isCompleted);
         library.complete(1);
         works.get(0).await();
-        library.awaitCalls(StartedCollectives.MOST + 2);
-        assertThat(begun()).isEqualTo(StartedCollectives.MOST + 1);
+        library.awaitCalls(HostEngine.MAX_STARTED + 2);
+        assertThat(begun()).isEqualTo(HostEngine.MAX_STARTED + 1);
     }
 
     @Test
@@ -81,11 +81,11 @@ class StartedCollectivesTest {
 
     @Test
     void theOthersFailWithTheGroup() throws InterruptedException {
-        library.awaitCalls(StartedCollectives.MOST + 1);
+        library.awaitCalls(HostEngine.MAX_STARTED + 1);
         engine.fail(new GroupAbortedException(FailureContext.NONE, "lost"));
         for (Work work : works) {
             assertThatThrownBy(work::await).isInstanceOf(GroupAbortedException.class);
         }
-        assertThat(begun()).isEqualTo(StartedCollectives.MOST);
+        assertThat(begun()).isEqualTo(HostEngine.MAX_STARTED);
     }
 }

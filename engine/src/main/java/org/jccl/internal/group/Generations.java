@@ -8,7 +8,6 @@ import org.jccl.FailureContext;
 import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.internal.membership.Agreement;
-import org.jccl.spi.CleanUp;
 import org.jccl.store.PrefixStore;
 
 /**
@@ -116,7 +115,6 @@ final class Generations implements Agreement.Forming<Group> {
 
     @Override
     public void discard(Group group) {
-        group.abort();
-        CleanUp.run(context.toString(), group::close);
+        group.discard();
     }
 }

@@ -1,12 +1,15 @@
 package org.jccl.internal.group;
 
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.UUID;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jccl.BackendOptions;
@@ -36,6 +39,8 @@ public final class Group {
 
     /** How long a closing group waits for another message to complete. */
     private static final Duration CLOSE_GRACE = Duration.ofSeconds(1);
+
+    private static final int MAX_RANKS_IN_NAME = 8;
 
     private final FailureContext context;
     private final List<Integer> worldRanks;
@@ -209,7 +214,7 @@ public final class Group {
         long deadline = System.nanoTime() + world.timeout().toNanos();
         requireUsable();
         List<Backend> backends = engines.backends("newGroup", options);
-        MemberRanks.check(ranks, size(), context);
+        requireMembers(ranks);
         Optional<GroupKeys> keys = foreign.map(own -> own.next(context, ranks));
         int mine = ranks.indexOf(context.rank());
         OptionalInt color = keys.map(own -> own.color(ranks)).orElse(OptionalInt.empty());
@@ -224,9 +229,33 @@ public final class Group {
             copies = groupsMade.merge(List.copyOf(ranks), 1, Integer::sum);
         }
         // Members count the groups of equal ranks alike, so the name needs no agreement.
-        String name =
-                context.group() + "/" + MemberRanks.text(ranks) + (copies == 1 ? "" : "#" + copies);
+        String name = context.group() + "/" + nameOf(ranks) + (copies == 1 ? "" : "#" + copies);
         return Optional.of(child(name, backends, keys, mine, ranks, color, deadline));
+    }
+
+    private void requireMembers(List<Integer> ranks) {
+        if (ranks == null || ranks.isEmpty()) {
+            throw new UsageException(context, "newGroup: ranks must name at least one rank");
+        }
+        if (new HashSet<>(ranks).size() != ranks.size()) {
+            throw new UsageException(context, "newGroup: a rank is given twice in " + ranks);
+        }
+        for (Integer rank : ranks) {
+            if (rank == null || rank < 0 || rank >= size()) {
+                throw new UsageException(
+                        context,
+                        "newGroup: ranks must be from 0 to " + (size() - 1) + ", got " + ranks);
+            }
+        }
+    }
+
+    /** Returns a part of the name of a group: equal for equal ranks, and of limited length. */
+    private static String nameOf(List<Integer> ranks) {
+        if (ranks.size() <= MAX_RANKS_IN_NAME) {
+            return ranks.toString().replaceAll("[ \\[\\]]", "");
+        }
+        byte[] all = ranks.toString().getBytes(StandardCharsets.UTF_8);
+        return ranks.size() + "ranks-" + UUID.nameUUIDFromBytes(all);
     }
 
     /**
@@ -282,14 +311,26 @@ public final class Group {
             call = shrinks++;
         }
         Store part = new PrefixStore("shrink/" + call, shared);
+        Agreement.Forming<Group> forming =
+                new Agreement.Forming<>() {
+                    @Override
+                    public Group connect(
+                            int attempt, List<Integer> ranks, Store own, Duration time) {
+                        return ofRemaining("shrink" + call + "." + attempt, ranks, own, time);
+                    }
+
+                    @Override
+                    public void discard(Group made) {
+                        made.discard();
+                    }
+                };
         Agreement<Group> agreement =
-                new Agreement<>(
-                        context, context.rank(), size(), 1, false, part, new Shrinking(this, call));
+                new Agreement<>(context, context.rank(), size(), 1, false, part, forming);
         return next("shrink", () -> agreement.next(gracePeriod, world.timeout()));
     }
 
     /** Makes a group of remaining ranks. It uses no communicator of this one, which has failed. */
-    Group ofRemaining(String name, List<Integer> ranks, Store own, Duration time) {
+    private Group ofRemaining(String name, List<Integer> ranks, Store own, Duration time) {
         long deadline = System.nanoTime() + time.toNanos();
         List<Integer> members = ranks.stream().map(worldRanks::get).toList();
         FailureContext of =
@@ -422,6 +463,12 @@ public final class Group {
     public void abort() {
         JcclException cause = new GroupAbortedException(context, "abort() was called");
         engines.forEach(engine -> engine.abort(cause));
+    }
+
+    /** Ends a group that other members could not form. */
+    void discard() {
+        abort();
+        CleanUp.run(context.toString(), this::close);
     }
 
     /** Whether {@link #close} was called. */

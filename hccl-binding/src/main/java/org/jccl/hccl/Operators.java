@@ -95,7 +95,7 @@ final class Operators {
     /** Logs a failure to destroy an argument: the operation was enqueued, or has failed already. */
     private static void checkDestroyed(int code, String call) {
         if (code != 0) {
-            CleanUp.failed("an operator's argument", failure(code, call));
+            CleanUp.log("an operator's argument", failure(code, call));
         }
     }
 

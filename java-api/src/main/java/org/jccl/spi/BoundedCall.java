@@ -31,7 +31,7 @@ public final class BoundedCall {
                     protected void setException(Throwable failure) {
                         super.setException(failure);
                         if (!BoundedCall.this.awaited) {
-                            CleanUp.failed(name, failure);
+                            CleanUp.log(name, failure);
                         }
                     }
                 };

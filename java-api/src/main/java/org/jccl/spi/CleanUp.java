@@ -22,7 +22,7 @@ public final class CleanUp {
         try {
             calls.run();
         } catch (RuntimeException | Error e) {
-            failed(where, e);
+            log(where, e);
         }
     }
 
@@ -33,15 +33,29 @@ public final class CleanUp {
      * @param where what is cleaned up, for the log
      * @param failure the failure
      */
-    public static void failed(String where, Throwable failure) {
+    public static void log(String where, Throwable failure) {
         try {
-            String text =
+            log(
+                    where,
                     failure instanceof JcclException known
                             ? known.getMessage()
-                            : failure.toString();
-            LOGGER.log(System.Logger.Level.WARNING, where + ": " + text);
+                            : failure.toString());
         } catch (RuntimeException | Error e) {
             return; // the failure cannot be reported
+        }
+    }
+
+    /**
+     * Logs a problem that is not reported otherwise. Never throws.
+     *
+     * @param where what is cleaned up, for the log
+     * @param problem what went wrong
+     */
+    public static void log(String where, String problem) {
+        try {
+            LOGGER.log(System.Logger.Level.WARNING, where + ": " + problem);
+        } catch (RuntimeException | Error e) {
+            return; // the problem cannot be reported
         }
     }
 }

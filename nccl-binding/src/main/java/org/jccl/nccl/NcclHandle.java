@@ -126,7 +126,7 @@ final class NcclHandle extends CommunicatorHandle {
         } catch (GroupAbortedException e) {
             return hasEnded();
         } catch (JcclException e) {
-            CleanUp.failed("group " + group(), e);
+            CleanUp.log("group " + group(), e);
             return hasEnded();
         }
     }
@@ -267,7 +267,7 @@ final class NcclHandle extends CommunicatorHandle {
         int code = NcclNative.commRevoke(communicator);
         if (code != NcclNative.SUCCESS && code != NcclNative.IN_PROGRESS) {
             // The abort that follows does more.
-            CleanUp.failed("group " + group(), NcclErrors.of(code, "ncclCommRevoke", communicator));
+            CleanUp.log("group " + group(), NcclErrors.of(code, "ncclCommRevoke", communicator));
         }
     }
 

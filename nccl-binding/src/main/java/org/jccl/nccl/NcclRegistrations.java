@@ -221,7 +221,7 @@ final class NcclRegistrations {
     private static void free(Block block) {
         for (Registration each : block.registrations) {
             if (!each.handle.deregister(each.window, each.id)) {
-                CleanUp.failed(
+                CleanUp.log(
                         "group " + each.handle.group(),
                         new IllegalStateException(
                                 "%d bytes of NcclMemory stay allocated, because the communicator with which they are registered has not ended"

@@ -23,7 +23,7 @@ class CallDepthTest {
     /**
      * Six with the group's own method and {@link Operation#run}, which hands over to the engine.
      */
-    private static final int MOST = 4;
+    private static final int MAX_FRAMES = 4;
 
     private final List<List<String>> calls = new ArrayList<>();
 
@@ -64,7 +64,7 @@ class CallDepthTest {
                 .allSatisfy(
                         frames -> {
                             assertThat(frames.get(0)).contains("$Proxy");
-                            assertThat(frames).hasSizeLessThanOrEqualTo(MOST);
+                            assertThat(frames).hasSizeLessThanOrEqualTo(MAX_FRAMES);
                         });
     }
 

@@ -51,7 +51,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     private static final Duration INTEROP_CPU_TIMEOUT = Duration.ofMinutes(30);
 
     /** An operation has one bit for each listener. */
-    private static final int MOST_LISTENERS = 16;
+    private static final int MAX_LISTENERS = 16;
 
     /**
      * File descriptors for libraries, store and diagnosis. A backend checks those for its peers.
@@ -198,10 +198,10 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     @Override
     public ProcessGroupBuilder listener(GroupListener value) {
         Listener listener = Listener.of(Require.nonNull(value, "listener"));
-        if (listeners.size() == MOST_LISTENERS) {
+        if (listeners.size() == MAX_LISTENERS) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "a world has at most " + MOST_LISTENERS + " listeners; have one call others");
+                    "a world has at most " + MAX_LISTENERS + " listeners; have one call others");
         }
         listeners.add(listener);
         return this;

@@ -15,22 +15,24 @@ import org.jccl.spi.BackendProvider;
 public record Backend(BackendProvider provider, Device device, Optional<BackendOptions> options) {
 
     /** Returns whether the library works on the host, while another binding drives the device. */
-    public boolean isForeign() {
+    public boolean isDrivenByOtherBinding() {
         return provider.foreignDeviceTypes().contains(device.type());
     }
 
     /** Returns whether the library takes host memory only, and tensors are copied through it. */
     public boolean isStaged() {
-        return !provider.deviceTypes().contains(device.type()) && !isForeign();
+        return !provider.deviceTypes().contains(device.type()) && !isDrivenByOtherBinding();
     }
 
     /** Returns whether the library works on the host, even if the tensors are elsewhere. */
     public boolean worksOnHost() {
-        return device.isCpu() || isForeign() || isStaged();
+        return device.isCpu() || isDrivenByOtherBinding() || isStaged();
     }
 
     /** Returns the part of the store for its keys. A library may serve two types of devices. */
     public String storeName() {
-        return isForeign() || isStaged() ? provider.name() + "-" + device.type() : provider.name();
+        return isDrivenByOtherBinding() || isStaged()
+                ? provider.name() + "-" + device.type()
+                : provider.name();
     }
 }

@@ -72,7 +72,7 @@ public final class DeviceRuntimes {
      * Makes a device current for a query, which some vendors answer on any thread and others only
      * on a thread with a device. Does nothing on virtual threads.
      */
-    public static void enterForQuestion(DeviceRuntime runtime, Device device) {
+    public static void setDeviceForQuery(DeviceRuntime runtime, Device device) {
         if (!VirtualThreads.isCurrent()) {
             runtime.setDevice(device.index());
         }

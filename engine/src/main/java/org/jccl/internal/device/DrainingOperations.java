@@ -43,7 +43,7 @@ final class DrainingOperations {
             return runtime.queryEvent(event);
         } catch (JcclException e) {
             // The device is beyond use, so nothing reads the memory any more.
-            CleanUp.failed(context.toString(), e);
+            CleanUp.log(context.toString(), e);
             return true;
         }
     }

@@ -147,7 +147,7 @@ public final class NativeEvent extends NativeHandle implements Event {
             if (!recorded) {
                 return true;
             }
-            DeviceRuntimes.enterForQuestion(runtime, device);
+            DeviceRuntimes.setDeviceForQuery(runtime, device);
             return clock.query(() -> runtime.queryEvent(handle));
         } finally {
             leave();
@@ -159,7 +159,7 @@ public final class NativeEvent extends NativeHandle implements Event {
         enter();
         try {
             if (recorded) {
-                DeviceRuntimes.enterForQuestion(runtime, device);
+                DeviceRuntimes.setDeviceForQuery(runtime, device);
                 clock.synchronize(millis -> runtime.awaitEvent(handle, millis));
             }
         } finally {
@@ -211,7 +211,7 @@ public final class NativeEvent extends NativeHandle implements Event {
 
     @Override
     void destroyNative() {
-        DeviceRuntimes.enterForQuestion(runtime, device);
+        DeviceRuntimes.setDeviceForQuery(runtime, device);
         end.run();
     }
 

@@ -149,7 +149,7 @@ public final class NativeStream extends NativeHandle implements Stream {
     @Override
     public synchronized boolean isCapturing() {
         requireOpen();
-        DeviceRuntimes.enterForQuestion(runtime, device);
+        DeviceRuntimes.setDeviceForQuery(runtime, device);
         return runtime.isCapturing(handle);
     }
 
@@ -204,7 +204,7 @@ public final class NativeStream extends NativeHandle implements Stream {
     void destroyNative() {
         if (owned) {
             forget();
-            DeviceRuntimes.enterForQuestion(runtime, device);
+            DeviceRuntimes.setDeviceForQuery(runtime, device);
             runtime.destroyStream(handle);
         }
         Reference.reachabilityFence(owner);

@@ -86,7 +86,7 @@ public final class StreamEngine extends Engine implements StreamGroup {
         this.callerOrder = new CallerOrder(runtime, device, events, order);
         this.completion = new WorkCompletion(this, runtime, device, running, events, order);
         this.synchronousCalls = new SynchronousCalls(runtime, device, running, failure);
-        failure.askWith(this::checkFailures);
+        failure.pollWith(this::checkFailures);
         order.open();
     }
 
@@ -285,7 +285,7 @@ public final class StreamEngine extends Engine implements StreamGroup {
             }
         } catch (JcclException e) {
             // The device is beyond use, so nothing reads the memory any more.
-            CleanUp.failed(context.toString(), e);
+            CleanUp.log(context.toString(), e);
         }
         JcclException cause = failure.get();
         running.endAndGiveBack(work.complete(cause, false, System.nanoTime()), cause);
@@ -389,7 +389,7 @@ public final class StreamEngine extends Engine implements StreamGroup {
 
     /** Called by threads that have waited for something that is ordered after this group. */
     private void checkFailures() {
-        askLibrary();
+        pollAsyncError();
         // An event may report what its stream does not.
         completion.completePassed();
         completion.checkStreams();

@@ -322,7 +322,7 @@ final class SynchronousCalls implements AutoCloseable {
      */
     void awaitLast(Stream stream) {
         if (callerOf(stream) != null) {
-            DeviceRuntimes.enterForQuestion(runtime, device);
+            DeviceRuntimes.setDeviceForQuery(runtime, device);
             boolean ended = false;
             while (!ended && !failure.isSet()) {
                 ended = runtime.awaitStream(stream.handle(), CHECK_MILLIS);

@@ -81,7 +81,7 @@ final class WorkCompletion {
     private void enterToAsk(DeviceWork work) {
         if (!work.isDone()) {
             try {
-                DeviceRuntimes.enterForQuestion(runtime, device);
+                DeviceRuntimes.setDeviceForQuery(runtime, device);
             } catch (JcclException e) {
                 engine.fail(e.at(context));
             }

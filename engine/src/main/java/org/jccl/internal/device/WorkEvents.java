@@ -77,7 +77,7 @@ final class WorkEvents {
                 operation.measured((long) (runtime.elapsedMillis(start, work.endEvent()) * 1e6));
             } catch (JcclException e) {
                 // Observers get no time; the failure of the device is reported elsewhere.
-                CleanUp.failed(context.toString(), e);
+                CleanUp.log(context.toString(), e);
             }
             timedEvents.giveBack(start);
         }

@@ -82,7 +82,7 @@ public final class Diagnosis implements Executor, AutoCloseable {
                 fresh.start();
                 thread = fresh;
             } catch (OutOfMemoryError e) {
-                CleanUp.failed("diagnosis of " + name, e);
+                CleanUp.log("diagnosis of " + name, e);
             }
         }
     }
@@ -96,7 +96,7 @@ public final class Diagnosis implements Executor, AutoCloseable {
                 continue;
             } catch (Throwable e) {
                 // One question that goes wrong must not leave later ones without answer.
-                CleanUp.failed("diagnosis of " + name, e);
+                CleanUp.log("diagnosis of " + name, e);
             }
         }
     }

@@ -35,7 +35,7 @@ import org.jccl.spi.RefusedOperationException;
 
 /**
  * Runs a group's operations on one communicator, and fails them as one: deadlines, asynchronous
- * errors, comparing ranks when one is stuck, the first cause for all that comes later.
+ * errors, comparing ranks when one is stuck, and the first cause for every later call.
  */
 public abstract class Engine implements Runner {
 
@@ -171,7 +171,8 @@ public abstract class Engine implements Runner {
 
     private void requireKnown(Operation operation) {
         String reason = missing.isEmpty() ? null : missing.get(operation.kind);
-        if (reason != null && isUsable()) { // what is not usable is said next
+        if (reason != null
+                && isUsable()) { // otherwise the caller reports that the group is unusable
             operation.releaseMemory();
             throw new UsageException(contextOf(operation), reason);
         }
@@ -246,7 +247,7 @@ public abstract class Engine implements Runner {
      * searched for by the watchdog.
      */
     private void learnOfAbort() {
-        askLibrary(
+        pollAsyncError(
                 noticed -> {
                     if (!(noticed instanceof PeerLostException)) {
                         fail(noticed.at(context));
@@ -307,7 +308,7 @@ public abstract class Engine implements Runner {
         detector.publishSoon();
     }
 
-    /** Fails this rank too, some time, if another rank has reported a failure. */
+    /** Fails this rank too, asynchronously, if another rank has reported a failure. */
     public final void askForFailure() {
         detector.askForFailure(cause -> fail(cause.at(context)));
     }
@@ -323,7 +324,7 @@ public abstract class Engine implements Runner {
     /** Called in the thread that makes the other group. */
     protected void onReplaced() {}
 
-    /** Called once when the failure is set, before the library lets go of what is stuck. */
+    /** Called once when the failure is set, before the communicator is aborted. */
     protected void beforeAbort(JcclException cause) {}
 
     /** Called once after the group has failed. */
@@ -366,7 +367,7 @@ public abstract class Engine implements Runner {
     public final void watch(long now) {
         try {
             prepareWatching();
-            if (askLibrary(noticed -> failWithCause(noticed, now))) {
+            if (pollAsyncError(noticed -> failWithCause(noticed, now))) {
                 completeUnawaited();
                 enforceDeadlines(now);
                 detector.publishLater();
@@ -402,7 +403,7 @@ public abstract class Engine implements Runner {
                 overdue.expired(), "not complete after " + limit + "; " + positions);
     }
 
-    /** Fails the group; for a lost peer as soon as its cause is known, or nobody answers. */
+    /** Fails the group; for a lost peer when its cause is known, or when no rank answers. */
     private void failWithCause(JcclException noticed, long now) {
         boolean explains = noticed instanceof PeerLostException && detector.asks();
         boolean unanswered =
@@ -425,11 +426,11 @@ public abstract class Engine implements Runner {
     }
 
     /** Fails the group with an asynchronous error of the library; false if that is freed. */
-    protected final boolean askLibrary() {
-        return askLibrary(noticed -> fail(noticed.at(context)));
+    protected final boolean pollAsyncError() {
+        return pollAsyncError(noticed -> fail(noticed.at(context)));
     }
 
-    private boolean askLibrary(Consumer<JcclException> found) {
+    private boolean pollAsyncError(Consumer<JcclException> found) {
         JcclException noticed;
         if (failure.isSet() ? end.tryLock() : end.lock(ANSWER_TIMEOUT)) {
             try {
@@ -444,7 +445,7 @@ public abstract class Engine implements Runner {
             noticed =
                     new GroupAbortedException(
                             FailureContext.NONE,
-                            "another thread has asked the library for errors, and had no answer in "
+                            "another thread asked the library for errors and got no answer in "
                                     + Durations.text(ANSWER_TIMEOUT));
         }
         if (noticed != null) {
@@ -502,10 +503,9 @@ public abstract class Engine implements Runner {
             detector.leave();
         }
         if (!running.isEmpty()) {
-            CleanUp.failed(
+            CleanUp.log(
                     context + ": its communicator is left behind",
-                    new IllegalStateException(
-                            running.count() + " operations or threads did not leave the library"));
+                    running.count() + " operations or threads did not leave the library");
         }
     }
 
@@ -556,9 +556,9 @@ public abstract class Engine implements Runner {
     /** Frees the communicator, when nothing is inside it any more. */
     protected final void freeCommunicator() {
         if (!end.lock(ANSWER_TIMEOUT)) {
-            CleanUp.failed(
+            CleanUp.log(
                     context + ": its communicator is left behind",
-                    new IllegalStateException("a thread is stuck in the library"));
+                    "a thread is stuck in the library");
             return;
         }
         freed = true;
@@ -571,14 +571,14 @@ public abstract class Engine implements Runner {
         return !closed && !failure.isSet();
     }
 
-    /** Throws when the group can not take another operation, letting the operation's memory go. */
+    /** Throws if the group cannot take another operation, and releases the operation's memory. */
     protected final void requireUsable(Operation operation) {
         if (!isUsable()) {
             throw refused(operation);
         }
     }
 
-    /** Why a group that is not usable refuses an operation, whose memory is let go. */
+    /** Releases the operation's memory, and returns why an unusable group refuses it. */
     protected final JcclException refused(Operation operation) {
         operation.releaseMemory();
         return refusal(contextOf(operation));

@@ -77,9 +77,9 @@ public final class FutureThread {
         }
     }
 
-    /** The watchdog completes works too, some time later. */
+    /** The watchdog also completes works, at its next tick. */
     private void late(Throwable why) {
-        CleanUp.failed(context + ": futures come late", why);
+        CleanUp.log(context + ": futures come late", why);
     }
 
     /**

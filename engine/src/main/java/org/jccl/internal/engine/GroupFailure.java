@@ -5,7 +5,7 @@ import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 
-/** The first failure of a group, after which it can not be used. */
+/** The first failure of a group, after which it is unusable. */
 public final class GroupFailure {
 
     private static final Runnable NOTHING = () -> {};
@@ -44,13 +44,13 @@ public final class GroupFailure {
         return first.get() != null;
     }
 
-    /** Says how to ask the library for what it noticed by itself, until the group is closed. */
-    public void askWith(Runnable ask) {
+    /** Sets how to poll the library for asynchronous errors, until the group is closed. */
+    public void pollWith(Runnable ask) {
         library = ask;
     }
 
-    /** Sets the failure that the library noticed by itself, if there is one. */
-    public void askLibrary() {
+    /** Polls the library, which sets the failure if there is an asynchronous error. */
+    public void pollAsyncError() {
         if (!isSet()) {
             library.run();
         }

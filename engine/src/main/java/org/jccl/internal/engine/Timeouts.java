@@ -8,7 +8,7 @@ import org.jccl.spi.Durations;
 /** Checks a user's timeouts, and turns them into nanoseconds. */
 public final class Timeouts {
 
-    private static final Duration LONGEST = Duration.ofDays(365);
+    private static final Duration MAX_TIMEOUT = Duration.ofDays(365);
 
     private Timeouts() {}
 
@@ -37,6 +37,6 @@ public final class Timeouts {
     }
 
     private static Duration bounded(Duration timeout) {
-        return timeout.compareTo(LONGEST) < 0 ? timeout : LONGEST;
+        return timeout.compareTo(MAX_TIMEOUT) < 0 ? timeout : MAX_TIMEOUT;
     }
 }

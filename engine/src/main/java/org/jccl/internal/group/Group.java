@@ -46,7 +46,7 @@ public final class Group {
     private final List<Integer> worldRanks;
     private final WorldServices world;
     private final Optional<Store> store;
-    private final Optional<GroupKeys> foreign;
+    private final Optional<GroupKeys> interopKeys;
     private final Optional<Generation> generation;
     private final StoreFailures storeFailures;
     private final GroupEngines engines;
@@ -62,7 +62,7 @@ public final class Group {
     /**
      * Creates a group that is not connected yet.
      *
-     * @param foreign where ranks of another API form communicators, or empty
+     * @param interopKeys where ranks of another API form communicators, or empty
      * @param generation which generation this is, if others may follow
      * @param onClose called when the group is closed
      */
@@ -70,19 +70,19 @@ public final class Group {
             FailureContext context,
             List<Integer> worldRanks,
             WorldServices world,
-            Optional<GroupKeys> foreign,
+            Optional<GroupKeys> interopKeys,
             Optional<Generation> generation,
             Runnable onClose) {
         this.context = context;
         this.worldRanks = worldRanks;
         this.world = world;
         this.store = world.store().map(root -> new PrefixStore(context.group(), root));
-        this.foreign = foreign;
+        this.interopKeys = interopKeys;
         this.generation = generation;
         this.storeFailures =
                 new StoreFailures(
                         context, worldRanks.indexOf(0), world.rankZeroServes(), this.store);
-        this.engines = new GroupEngines(context, worldRanks, this.store, foreign, world);
+        this.engines = new GroupEngines(context, worldRanks, this.store, interopKeys, world);
         this.onClose = onClose;
     }
 
@@ -161,9 +161,9 @@ public final class Group {
     }
 
     private Store requireStore(String operation) {
-        if (foreign.isPresent()) {
+        if (interopKeys.isPresent()) {
             throw new UsageException(
-                    context, operation + " is unknown to " + foreign.get().peers());
+                    context, operation + " is unknown to " + interopKeys.get().peers());
         }
         return store.orElseThrow(
                 () ->
@@ -215,7 +215,7 @@ public final class Group {
         requireUsable();
         List<Backend> backends = engines.backends("newGroup", options);
         requireMembers(ranks);
-        Optional<GroupKeys> keys = foreign.map(own -> own.next(context, ranks));
+        Optional<GroupKeys> keys = interopKeys.map(own -> own.next(context, ranks));
         int mine = ranks.indexOf(context.rank());
         OptionalInt color = keys.map(own -> own.color(ranks)).orElse(OptionalInt.empty());
         if (color.isPresent()) {
@@ -289,7 +289,7 @@ public final class Group {
                 child(
                         name,
                         backends,
-                        foreign,
+                        interopKeys,
                         ranks.indexOf(context.rank()),
                         ranks,
                         OptionalInt.of(color),
@@ -305,7 +305,7 @@ public final class Group {
     public Group shrink(Duration gracePeriod) {
         requireTime("shrink: the grace period", gracePeriod);
         Store shared = requireStore("shrink");
-        giveWay("shrink");
+        abortForSuccessor("shrink");
         int call;
         synchronized (groupsMade) {
             call = shrinks++;
@@ -355,7 +355,7 @@ public final class Group {
     public Group reconfigure(Duration patience) {
         requireTime("reconfigure: the time to wait", patience);
         Generations following = requireGenerations("reconfigure");
-        giveWay("reconfigure");
+        abortForSuccessor("reconfigure");
         return next("reconfigure", () -> following.next(generation(), patience));
     }
 
@@ -398,7 +398,7 @@ public final class Group {
     }
 
     /** Fails this group, which another one follows. */
-    private void giveWay(String operation) {
+    private void abortForSuccessor(String operation) {
         engines.forEach(Engine::requireOpen);
         for (Backend backend : engines.backends()) {
             if (!engines.of(backend.device()).capabilities().has(Feature.SHRINK)) {

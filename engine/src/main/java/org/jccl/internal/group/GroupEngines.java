@@ -74,7 +74,7 @@ final class GroupEngines {
     private final FailureContext context;
     private final List<Integer> worldRanks;
     private final Optional<Store> store;
-    private final Optional<GroupKeys> foreign;
+    private final Optional<GroupKeys> interopKeys;
     private final WorldServices world;
 
     /** Usually one or two. Each operation searches them. */
@@ -83,18 +83,18 @@ final class GroupEngines {
     /**
      * Creates no engine yet.
      *
-     * @param foreign where ranks of another API form communicators, or empty
+     * @param interopKeys where ranks of another API form communicators, or empty
      */
     GroupEngines(
             FailureContext context,
             List<Integer> worldRanks,
             Optional<Store> store,
-            Optional<GroupKeys> foreign,
+            Optional<GroupKeys> interopKeys,
             WorldServices world) {
         this.context = context;
         this.worldRanks = worldRanks;
         this.store = store;
-        this.foreign = foreign;
+        this.interopKeys = interopKeys;
         this.world = world;
     }
 
@@ -106,7 +106,7 @@ final class GroupEngines {
      */
     void connect(List<Backend> backends, Origin origin, long deadline) {
         List<Backend> inOrder = new ArrayList<>(backends);
-        if (foreign.isPresent() && foreign.get().cpuFirst()) {
+        if (interopKeys.isPresent() && interopKeys.get().cpuFirst()) {
             inOrder.sort(Comparator.comparing(each -> !each.device().isCpu()));
         }
         for (Backend backend : inOrder) {
@@ -116,7 +116,7 @@ final class GroupEngines {
 
     private void connect(Backend backend, Origin origin, long deadline) {
         long start = System.nanoTime();
-        if (backend.isForeign() || backend.isStaged()) {
+        if (backend.isDrivenByOtherBinding() || backend.isStaged()) {
             DeviceRuntimes.of(backend.device()); // the library may ask which one is current
         }
         Optional<Store> own = store.map(mine -> new PrefixStore(backend.storeName(), mine));
@@ -167,7 +167,7 @@ final class GroupEngines {
             long deadline,
             DesyncDetector detector) {
         Optional<Store> rendezvous =
-                foreign.map(keys -> keys.communicator(backend.device().type())).or(() -> own);
+                interopKeys.map(keys -> keys.communicator(backend.device().type())).or(() -> own);
         Optional<Engine> parent =
                 origin.parent().flatMap(engines -> engines.find(backend.device().type()));
         Function<Optional<Communicator>, Communicator> create =
@@ -183,8 +183,8 @@ final class GroupEngines {
                                         world.timeout(),
                                         left(deadline),
                                         backend.isStaged() ? Device.CPU : backend.device(),
-                                        foreign.map(GroupKeys::interop).orElse(Interop.NONE),
-                                        foreign.map(GroupKeys::name),
+                                        interopKeys.map(GroupKeys::interop).orElse(Interop.NONE),
+                                        interopKeys.map(GroupKeys::name),
                                         backend.options(),
                                         from,
                                         origin.ranks(),
@@ -330,10 +330,10 @@ final class GroupEngines {
     /** Returns the engine for barriers: the first one, unless ranks of another API have theirs. */
     Engine forBarriers() {
         Entry first = entries.get(0);
-        if (foreign.isEmpty()) {
+        if (interopKeys.isEmpty()) {
             return first.engine();
         }
-        boolean onCpu = !foreign.get().barriersOnDevice();
+        boolean onCpu = !interopKeys.get().barriersOnDevice();
         return entries.stream()
                 .filter(entry -> entry.backend().device().isCpu() == onCpu)
                 .findFirst()

@@ -46,7 +46,7 @@ record StoreFailures(FailureContext context, int zero, boolean served, Optional<
                 return failure;
             }
         } catch (StoreTimeoutException e) {
-            CleanUp.failed(context.toString(), e);
+            CleanUp.log(context.toString(), e);
         } catch (StoreException e) {
             JcclException lost =
                     new PeerLostException(context, SERVER + "is gone: " + failure.reason(), zero);

@@ -68,7 +68,7 @@ public final class WorldAgreement {
      * In larger worlds, only rank 0 searches for missing ranks. If all ranks searched at the same
      * time, the store could not answer in time.
      */
-    private static final int MAX_LOOK = 256;
+    private static final int MAX_SEARCHED_SIZE = 256;
 
     /** How much later than this rank rank 0 may time out. */
     private static final Duration RANK_ZERO_GRACE = Duration.ofSeconds(2);
@@ -350,7 +350,7 @@ public final class WorldAgreement {
      * withdrawn its ticket was present and is not missing.
      */
     private String describeMissing() {
-        if (rank > 0 && size > MAX_LOOK) {
+        if (rank > 0 && size > MAX_SEARCHED_SIZE) {
             return whatRankZeroSays();
         }
         String found = lookForMissing();

@@ -237,7 +237,7 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
                 drainQueue();
             } catch (Throwable e) {
                 // This thread is the only one that runs works that nobody awaits.
-                CleanUp.failed(context.toString(), e);
+                CleanUp.log(context.toString(), e);
             }
         }
     }
@@ -644,20 +644,19 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
         try {
             done = BoundedCall.run("jccl-close-" + context.group(), this::freeNow, CLOSE_TIMEOUT);
         } catch (OutOfMemoryError e) {
-            CleanUp.failed(context + ": no thread is left to close it", e);
+            CleanUp.log(context + ": no thread is left to close it", e);
             freeNow();
             return;
         }
         if (!done) {
-            CleanUp.failed(
+            CleanUp.log(
                     context + ": its communicator is left behind",
-                    new IllegalStateException(
-                            "the library did not close it in " + Durations.text(CLOSE_TIMEOUT)));
+                    "the library did not close it in " + Durations.text(CLOSE_TIMEOUT));
         }
     }
 
     private void freeNow() {
-        location.tryEnter(e -> CleanUp.failed(context.toString(), e));
+        location.tryEnter(e -> CleanUp.log(context.toString(), e));
         try {
             if (!communicator.abandonsOperations()) {
                 staging.close();

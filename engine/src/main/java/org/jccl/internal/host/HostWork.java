@@ -75,7 +75,7 @@ public final class HostWork extends Operation implements Work {
                     context(),
                     "not complete after "
                             + Durations.text(timeout)
-                            + "; it goes on, wait again for it");
+                            + "; it continues, wait for it again");
         }
         throwFailure();
     }
@@ -245,7 +245,7 @@ public final class HostWork extends Operation implements Work {
         }
     }
 
-    /** Makes the calling thread the one that may wait for the request; false when it can not be. */
+    /** Makes the calling thread the only one that may wait for the request; false if it cannot. */
     synchronized boolean claim() {
         if (state != State.STARTED) {
             return false;
@@ -254,7 +254,7 @@ public final class HostWork extends Operation implements Work {
         return true;
     }
 
-    /** Blocks while somebody else is to bring this work forward. */
+    /** Blocks while another thread must start or complete this work. */
     synchronized void park() {
         State seen = state;
         boolean interrupted = false;

@@ -7,8 +7,8 @@ import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.HostCommunicator.Mode;
 
 /**
- * Carries collectives whose parts lie apart, which the library wants in one piece. Everything else
- * the library takes where it is.
+ * Copies collectives whose parts are not contiguous, as the library needs. Everything else the
+ * library takes where it is.
  */
 public final class PartsStaging implements Staging {
 

@@ -47,7 +47,7 @@ public interface TensorLocation {
      * Made once, for the engine that owns this location.
      *
      * @param communicator the engine's
-     * @param failure the engine's; once it is set, nobody waits any longer
+     * @param failure the engine's; once it is set, waits end
      */
     Staging staging(HostCommunicator communicator, GroupFailure failure);
 
@@ -64,7 +64,7 @@ public interface TensorLocation {
         }
     }
 
-    /** Enters, or tells why that is not possible any more. */
+    /** Enters, or passes on why that is no longer possible. */
     default boolean tryEnter(Consumer<JcclException> failed) {
         try {
             enter();

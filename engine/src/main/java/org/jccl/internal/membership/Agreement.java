@@ -243,7 +243,7 @@ public final class Agreement<G> {
             own.close();
             // Otherwise the closed connection is the reason, which means nothing to the user.
             if (!watch.hasEnded()) {
-                CleanUp.failed(context.toString(), e);
+                CleanUp.log(context.toString(), e);
                 failure = Optional.of(e);
             }
             return Optional.empty();

@@ -41,7 +41,7 @@ final class AttemptWatch implements AutoCloseable {
             Thread.currentThread().interrupt();
         } catch (JcclException e) {
             // The group is formed without a watch; the store's failure will show elsewhere.
-            CleanUp.failed("watching attempt " + attempt, e);
+            CleanUp.log("watching attempt " + attempt, e);
         }
     }
 

@@ -17,7 +17,7 @@ final class MessageCounters {
     static final long NONE = -1;
 
     private static final int FIRST_CAPACITY = 16;
-    private static final int MOST_CHANNELS = 1 << 16;
+    private static final int MAX_CHANNELS = 1 << 16;
 
     /** A power of two; 0 marks a free slot. */
     private long[] channels = new long[FIRST_CAPACITY];
@@ -34,7 +34,7 @@ final class MessageCounters {
         long channel = ((long) peer << 32 | tag) << 1 | (kind == OperationKind.SEND ? 1 : 0);
         int slot = slot(channel + 1);
         if (channels[slot] == 0) {
-            if (used == MOST_CHANNELS) {
+            if (used == MAX_CHANNELS) {
                 return NONE;
             }
             if (used == channels.length / 2) {

@@ -59,7 +59,7 @@ public final class Observers {
                 try {
                     each.waiting(operation, beganNanos);
                 } catch (RuntimeException | Error e) {
-                    CleanUp.failed(group.name(), e);
+                    CleanUp.log(group.name(), e);
                 }
             }
         }
@@ -71,7 +71,7 @@ public final class Observers {
                 try {
                     each.waited(collective, sequence, beganNanos);
                 } catch (RuntimeException | Error e) {
-                    CleanUp.failed(group.name(), e);
+                    CleanUp.log(group.name(), e);
                 }
             }
         }
@@ -84,7 +84,7 @@ public final class Observers {
             try {
                 each.started(started);
             } catch (RuntimeException | Error e) {
-                CleanUp.failed(group.name(), e);
+                CleanUp.log(group.name(), e);
             }
         }
     }
@@ -94,7 +94,7 @@ public final class Observers {
             try {
                 each.ended(operation);
             } catch (RuntimeException | Error e) {
-                CleanUp.failed(group.name(), e);
+                CleanUp.log(group.name(), e);
             }
         }
     }
@@ -106,7 +106,7 @@ public final class Observers {
                 try {
                     all[i].stalled(operation, nanos);
                 } catch (RuntimeException | Error e) {
-                    CleanUp.failed(group.name(), e);
+                    CleanUp.log(group.name(), e);
                 }
             }
         }

@@ -196,7 +196,7 @@ final class Messages {
         try {
             awaitCopies(message);
         } catch (RuntimeException e) {
-            CleanUp.failed("copies of " + message.operation.describe(), e);
+            CleanUp.log("copies of " + message.operation.describe(), e);
             message.operation.retainMemory();
             return;
         }

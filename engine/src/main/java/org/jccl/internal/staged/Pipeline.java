@@ -243,7 +243,7 @@ final class Pipeline {
                 slot.goesUp = awaited(up, slot.goesUp);
                 return true;
             } catch (RuntimeException e) {
-                CleanUp.failed("copies of " + operation.describe(), e);
+                CleanUp.log("copies of " + operation.describe(), e);
                 return false;
             }
         }

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
  */
 class CallDepthTest {
 
-    private static final int MOST_FRAMES = 5;
+    private static final int MAX_FRAMES = 5;
     private static final Duration TIMEOUT = enough(Duration.ofSeconds(20));
 
     /** The frames of each operation that reached the communicator. */
@@ -81,7 +81,7 @@ class CallDepthTest {
     private void assertShallow(int operations) {
         assertThat(stacks).hasSize(operations);
         assertThat(stacks)
-                .allSatisfy(stack -> assertThat(stack).hasSizeLessThanOrEqualTo(MOST_FRAMES));
+                .allSatisfy(stack -> assertThat(stack).hasSizeLessThanOrEqualTo(MAX_FRAMES));
     }
 
     private ProcessGroup hostGroup() {

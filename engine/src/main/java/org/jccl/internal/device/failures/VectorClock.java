@@ -101,7 +101,7 @@ final class VectorClock {
     /** Asks the libraries of all groups for asynchronous errors. */
     void askLibraries() {
         for (int i = 0; i < count; i++) {
-            timelines[i].group().askLibrary();
+            timelines[i].group().pollAsyncError();
         }
     }
 

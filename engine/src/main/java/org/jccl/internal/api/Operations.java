@@ -335,7 +335,7 @@ final class Operations {
         return operation.engine.capabilities().has(feature);
     }
 
-    /** Whether one operation on all of several tensors is the way to do a call. */
+    /** Whether a call on several tensors is one operation on all, not one operation on each. */
     private boolean isFlattened(List<Tensor> tensors) {
         return tensors.size() > 1 && engineOf(tensors.get(0)).flattensLists();
     }

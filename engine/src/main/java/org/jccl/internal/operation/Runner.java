@@ -6,7 +6,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Work;
 import org.jccl.spi.Capabilities;
 
-/** The engine of an operation: what runs it, and knows what the library can do. */
+/** The engine of an operation: it runs the operation, and knows what the library can do. */
 public interface Runner {
 
     /**

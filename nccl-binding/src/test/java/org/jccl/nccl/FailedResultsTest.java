@@ -28,6 +28,7 @@ import org.jccl.Tensor;
 import org.jccl.Work;
 import org.jccl.conformance.Ranks;
 import org.jccl.internal.device.StreamEngine;
+import org.jccl.internal.device.failures.StreamClocks;
 import org.jccl.internal.memory.Memory;
 import org.jccl.internal.operation.Operation;
 import org.jccl.spi.OperationKind;
@@ -188,6 +189,69 @@ final class FailedResultsTest {
                                 .isInstanceOf(GroupAbortedException.class);
                     }
                 });
+    }
+
+    /** Its end may be before what waits on the default stream. */
+    @Test
+    void streamOfAnotherLibraryThatIsIdleSaysNothingOfTheDefaultStream() {
+        afterAStuckOperation(
+                false,
+                (group, stream, tensor) -> {
+                    long theirs = Gpu.createForeignStream();
+                    try (Stream wrapped = Stream.ofHandle(World.GPU, theirs, null);
+                            Stream standard = Stream.ofHandle(World.GPU, 0, null);
+                            Event event = Event.create(World.GPU, false)) {
+                        event.record(stream);
+                        standard.waitEvent(event);
+                        wrapped.synchronize();
+                        group.abort();
+                        assertFails(Reader.STREAM, standard, tensor);
+                    }
+                });
+    }
+
+    /** An operation that is issued while a thread waits is not among those that it has seen. */
+    @Test
+    void whatIsIssuedDuringAWaitStaysOnTheStream() {
+        Stream stream = Stream.current(World.GPU);
+        StreamEngine group = BareEngine.of(BareEngine.CUDA);
+        try (Tensor tensor = Tensor.allocate(World.GPU, DataType.FLOAT32, 4)) {
+            Operation during = allReduce(tensor, group.borrow());
+            group.submit(allReduce(tensor, group.newOperation())).await();
+            StreamClocks.of(World.GPU)
+                    .query(
+                            stream.handle(),
+                            () -> {
+                                group.run(during);
+                                return true;
+                            });
+            group.fail(new GroupAbortedException(FailureContext.NONE, "lost"));
+            assertThatThrownBy(stream::synchronize).hasMessageContaining("lost");
+        } finally {
+            group.close(enough(Duration.ofSeconds(5)));
+        }
+        stream.synchronize();
+    }
+
+    /** The failure of a group without operations leaves nothing undefined. */
+    @Test
+    void groupThatFailsIdleFailsNoStreamAndNoGroupBehindIt() {
+        Stream stream = Stream.current(World.GPU);
+        StreamEngine group = BareEngine.of(BareEngine.CUDA);
+        StreamEngine behind = BareEngine.of(BareEngine.CUDA);
+        try (Tensor tensor = Tensor.allocate(World.GPU, DataType.FLOAT32, 4)) {
+            Work work = group.submit(allReduce(tensor, group.newOperation()));
+            work.await();
+            Work last = behind.submit(allReduce(tensor, behind.newOperation()));
+            work.synchronize();
+            group.fail(new GroupAbortedException(FailureContext.NONE, "lost"));
+            last.synchronize();
+            behind.run(allReduce(tensor, behind.borrow()));
+            stream.synchronize();
+        } finally {
+            group.close(enough(Duration.ofSeconds(5)));
+            behind.close(enough(Duration.ofSeconds(5)));
+        }
     }
 
     @Test

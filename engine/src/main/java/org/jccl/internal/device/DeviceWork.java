@@ -73,13 +73,13 @@ public final class DeviceWork implements Work {
             synchronize();
             return;
         }
-        engine.completion.orderCurrentStreamAfter(this);
+        engine.orderCurrentStreamAfter(this);
         throwFailure();
     }
 
     @Override
     public void await(Duration timeout) {
-        if (!engine.completion.pollUntil(this, Timeouts.deadline(timeout))) {
+        if (!engine.pollUntil(this, Timeouts.deadline(timeout))) {
             throw new WaitTimeoutException(
                     engine.context,
                     "not complete after " + Durations.text(timeout) + "; it goes on, wait again");
@@ -90,13 +90,13 @@ public final class DeviceWork implements Work {
     @Override
     public void synchronize() {
         // No deadline of its own: the watchdog ends it by failing the group.
-        engine.completion.pollUntil(this, Long.MAX_VALUE);
+        engine.pollUntil(this, Long.MAX_VALUE);
         throwFailure();
     }
 
     @Override
     public boolean isCompleted() {
-        return engine.completion.isComplete(this);
+        return engine.isComplete(this);
     }
 
     @Override
@@ -126,22 +126,22 @@ public final class DeviceWork implements Work {
         if (captured) {
             return Optional.empty(); // its end is an event of the graph
         }
-        engine.completion.isComplete(this); // of a group that has failed it is, with the failure
+        engine.isComplete(this); // of a group that has failed it is, with the failure
         throwFailure();
         synchronized (this) {
             if (!done) {
                 operation.awaited = true;
                 endEventUsers++;
-                return Optional.of(engine.completion.eventOf(this));
+                return Optional.of(engine.eventOf(this));
             }
         }
-        return Optional.of(engine.completion.completeEvent());
+        return Optional.of(engine.completeEvent());
     }
 
     /** Ends a use of the end event, and gives it back if the work is complete. */
     void leaveEndEvent() {
         if (isLastUser()) {
-            engine.events.giveBackEnd(this);
+            engine.giveBackEnd(this);
         }
     }
 

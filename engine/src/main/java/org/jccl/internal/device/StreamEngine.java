@@ -3,6 +3,7 @@ package org.jccl.internal.device;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Predicate;
 import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
@@ -10,17 +11,22 @@ import org.jccl.Stream;
 import org.jccl.Work;
 import org.jccl.internal.backend.DeviceRuntimes;
 import org.jccl.internal.backend.VirtualThreads;
+import org.jccl.internal.device.failures.EventClock;
 import org.jccl.internal.device.failures.GroupOrder;
 import org.jccl.internal.device.failures.StreamClocks;
 import org.jccl.internal.device.failures.StreamGroup;
+import org.jccl.internal.device.failures.Timeline;
 import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.engine.Engine;
+import org.jccl.internal.memory.DeviceMemory;
+import org.jccl.internal.memory.ScratchMemory;
 import org.jccl.internal.operation.BounceBuffer;
 import org.jccl.internal.operation.Operation;
 import org.jccl.spi.CallLock;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.OperationKind;
+import org.jccl.spi.Polling;
 import org.jccl.spi.StreamCommunicator;
 
 /**
@@ -36,16 +42,40 @@ public final class StreamEngine extends Engine implements StreamGroup {
     /** After so many issued works, the completed ones release their memory and events. */
     private static final int COMPLETE_EVERY = 32;
 
+    private static final int SPINS = 200;
+
     private final StreamCommunicator communicator;
     private final DeviceRuntime runtime;
     private final Device device;
     private final long stream;
+
+    /** Before and behind works. */
+    private final EventPool events;
+
+    /** Around operations that have observers. */
+    private final EventPool timedEvents;
+
+    /**
+     * Events that belong to a captured graph: they cannot be queried, so they are not reused.
+     * Guarded by the lock under which operations are issued, until no thread is inside any more.
+     */
+    private final List<Long> capturedEvents = new ArrayList<>();
+
     private final BounceBuffer bounce;
     private final SynchronousCalls synchronousCalls;
-    final WorkEvents events;
     private final GroupOrder order;
-    private final CallerOrder callerOrder;
-    final WorkCompletion completion;
+
+    /** The works, numbered by their positions on the stream. */
+    private final Timeline timeline = new Timeline(failure);
+
+    private final WorkRing works = new WorkRing(running);
+    private final Predicate<DeviceWork> hasPassed = this::hasPassed;
+
+    /** An operation whose work failed, while the device may still use its memory. */
+    private record Draining(Operation operation, DeviceWork work) {}
+
+    /** Guarded by itself. */
+    private final List<Draining> draining = new ArrayList<>();
 
     /**
      * Held while the library enqueues, which may block, and from the comparison of a call until
@@ -77,14 +107,10 @@ public final class StreamEngine extends Engine implements StreamGroup {
         this.device = device;
         DeviceRuntimes.enter(runtime, device);
         this.stream = runtime.createStream(highPriority);
-        this.events = new WorkEvents(runtime, context, stream);
-        this.bounce =
-                new BounceBuffer(
-                        new StreamScratch(
-                                runtime, device, stream, () -> closed, events::hasCaptured));
+        this.events = new EventPool(runtime, false);
+        this.timedEvents = new EventPool(runtime, true);
+        this.bounce = new BounceBuffer(new Scratch());
         this.order = new GroupOrder(device, this, context, failure);
-        this.callerOrder = new CallerOrder(runtime, device, events, order);
-        this.completion = new WorkCompletion(this, runtime, device, running, events, order);
         this.synchronousCalls = new SynchronousCalls(runtime, device, running, failure);
         failure.pollWith(this::checkFailures);
         order.open();
@@ -97,24 +123,25 @@ public final class StreamEngine extends Engine implements StreamGroup {
 
     @Override
     public Work submit(Operation operation) {
-        lock(operation);
+        enter(operation);
         try {
-            admit(operation);
-            enterLibrary(operation);
-            try {
-                return submitEntered(operation);
-            } finally {
-                running.leave();
-            }
+            return submitEntered(operation);
         } finally {
-            issuing.unlock();
+            leave();
         }
     }
 
     private DeviceWork submitEntered(Operation operation) {
-        DeviceWork work = begin(operation, callerOrder.orderAfterCaller(operation));
+        boolean captured;
         try {
-            events.recordStart(operation, work);
+            captured = orderAfterCaller();
+        } catch (JcclException e) {
+            operation.releaseMemory();
+            throw e.at(contextOf(operation));
+        }
+        DeviceWork work = begin(operation, captured);
+        try {
+            recordStart(operation, work);
             if (bounce.needs(operation)) {
                 bounce.before(operation);
                 operation.call(communicator, stream);
@@ -139,45 +166,30 @@ public final class StreamEngine extends Engine implements StreamGroup {
 
     @Override
     public List<Work> submitBatch(List<Operation> operations) {
-        lock(operations);
+        enter(operations);
         try {
-            admit(operations);
-            enterLibrary(operations);
-            try {
-                return submitBatchEntered(operations);
-            } finally {
-                running.leave();
-            }
+            return submitBatchEntered(operations);
         } finally {
-            issuing.unlock();
-        }
-    }
-
-    /** Waits no longer than the group is usable: another thread may never leave the library. */
-    private void lock(Operation operation) {
-        if (!issuing.lock()) {
-            reportFailure();
-            throw refused(operation);
-        }
-    }
-
-    private void lock(List<Operation> operations) {
-        if (!issuing.lock()) {
-            reportFailure();
-            throw refused(operations);
+            leave();
         }
     }
 
     private List<Work> submitBatchEntered(List<Operation> operations) {
+        boolean captured;
+        try {
+            captured = orderAfterCaller();
+        } catch (JcclException e) {
+            operations.forEach(Operation::releaseMemory);
+            throw e.at(contextOf(operations.get(0)));
+        }
         List<DeviceWork> begun = new ArrayList<>(operations.size());
-        boolean captured = callerOrder.orderAfterCaller(operations);
         for (Operation operation : operations) {
             begun.add(begin(operation, captured));
         }
         int finished = 0;
         try {
             for (int i = 0; i < begun.size(); i++) {
-                events.recordStart(operations.get(i), begun.get(i));
+                recordStart(operations.get(i), begun.get(i));
             }
             enqueueTogether(operations);
             for (; finished < begun.size(); finished++) {
@@ -193,23 +205,84 @@ public final class StreamEngine extends Engine implements StreamGroup {
     }
 
     /**
-     * Counts this thread as inside the library until it leaves. Closing waits for it, but not for
-     * the lock, which a thread may hold that is blocked inside the library.
+     * Takes the issuing lock, unless the group is no longer usable: another thread may never leave
+     * the library. Counts this thread as inside the library until it leaves. Closing waits for it,
+     * but not for the lock, which a thread may hold that is blocked inside the library.
      */
-    private void enterLibrary(Operation operation) {
-        reportFailure();
-        synchronized (running) {
-            requireUsable(operation);
-            running.enter();
+    private void enter(Operation operation) {
+        if (!issuing.lock()) {
+            reportFailure();
+            throw refused(operation);
+        }
+        boolean entered = false;
+        try {
+            admit(operation);
+            reportFailure();
+            synchronized (running) {
+                requireUsable(operation);
+                running.enter();
+            }
+            entered = true;
+        } finally {
+            if (!entered) {
+                issuing.unlock();
+            }
         }
     }
 
-    private void enterLibrary(List<Operation> operations) {
-        reportFailure();
-        synchronized (running) {
-            requireUsable(operations);
-            running.enter();
+    /** The same for operations that are issued together. */
+    private void enter(List<Operation> operations) {
+        if (!issuing.lock()) {
+            reportFailure();
+            throw refused(operations);
         }
+        boolean entered = false;
+        try {
+            admit(operations);
+            reportFailure();
+            synchronized (running) {
+                requireUsable(operations);
+                running.enter();
+            }
+            entered = true;
+        } finally {
+            if (!entered) {
+                issuing.unlock();
+            }
+        }
+    }
+
+    private void leave() {
+        running.leave();
+        issuing.unlock();
+    }
+
+    /**
+     * Makes the device current, and returns the caller's stream, behind which an operation may be
+     * issued. If this throws, nothing was issued, and the group stays usable.
+     */
+    private NativeStream caller() {
+        DeviceRuntimes.enter(runtime, device);
+        NativeStream caller = NativeStream.current(device);
+        // A stream that was closed in its scope still exists, but has no deadlines any more.
+        caller.requireOpen();
+        order.issue(caller.handle());
+        return caller;
+    }
+
+    /** The communication stream waits for the caller's; returns whether that captures a graph. */
+    private boolean orderAfterCaller() {
+        long caller = caller().handle();
+        boolean captured = runtime.isCapturing(caller);
+        long event = events.take();
+        runtime.recordEvent(event, caller);
+        runtime.waitEvent(stream, event);
+        if (captured) {
+            capturedEvents.add(event);
+        } else {
+            events.giveBack(event);
+        }
+        return captured;
     }
 
     private void enqueueTogether(List<Operation> operations) {
@@ -238,14 +311,14 @@ public final class StreamEngine extends Engine implements StreamGroup {
             running.begin(operation, now);
             work = new DeviceWork(this, operation, captured);
             if (captured) {
-                order.clocks().addCaptured(completion.timeline);
+                order.clocks().addCaptured(timeline);
             } else {
-                completion.add(work);
+                work.position(works.add(work));
             }
         }
         if (stream == StreamClocks.DEFAULT && !captured) {
             // The device has no other: what callers enqueue from now on is behind the work.
-            order.clocks().add(stream, completion.timeline, work.position());
+            order.clocks().add(stream, timeline, work.position());
         }
         return work;
     }
@@ -256,6 +329,29 @@ public final class StreamEngine extends Engine implements StreamGroup {
         }
     }
 
+    /** Records the start of an operation that has observers, before the library enqueues it. */
+    private void recordStart(Operation operation, DeviceWork work) {
+        if (operation.isObserved() && !work.isCaptured()) {
+            long start = timedEvents.take();
+            operation.startEvent = start;
+            work.timed();
+            runtime.recordEvent(start, stream);
+        }
+    }
+
+    private void recordEnd(DeviceWork work) {
+        long end = poolOf(work).take();
+        runtime.recordEvent(end, stream);
+        if (work.isCaptured()) {
+            capturedEvents.add(end);
+        }
+        work.issued(end);
+    }
+
+    private EventPool poolOf(DeviceWork work) {
+        return work.isTimed() ? timedEvents : events;
+    }
+
     /** Records the end of a work that the library has enqueued. */
     private void issued(DeviceWork work) {
         issuedSinceCompletion++;
@@ -263,9 +359,9 @@ public final class StreamEngine extends Engine implements StreamGroup {
             // Works that nobody awaits release their memory here, not only at the next tick. A
             // thread that captures a graph must not query events.
             issuedSinceCompletion = 0;
-            completion.completePassed();
+            completePassed();
         }
-        events.recordEnd(work);
+        recordEnd(work);
         if (work.isCaptured()) {
             // The graph runs it later, as often as the program launches it, on memory of the
             // program.
@@ -279,7 +375,7 @@ public final class StreamEngine extends Engine implements StreamGroup {
      */
     private void abandon(DeviceWork work) {
         try {
-            events.recordEnd(work);
+            recordEnd(work);
             if (!work.isCaptured()) {
                 return;
             }
@@ -301,17 +397,11 @@ public final class StreamEngine extends Engine implements StreamGroup {
         }
         boolean barrier = operation.kind == OperationKind.BARRIER;
         Stream caller;
-        lock(operation);
+        enter(operation);
         try {
-            admit(operation);
-            enterLibrary(operation);
-            try {
-                caller = runEntered(operation);
-            } finally {
-                running.leave();
-            }
+            caller = runEntered(operation);
         } finally {
-            issuing.unlock();
+            leave();
         }
         if (barrier && !caller.isCapturing()) {
             awaitBarrier(caller);
@@ -325,7 +415,13 @@ public final class StreamEngine extends Engine implements StreamGroup {
 
     /** Enqueues it on the caller's stream, which is returned. */
     private Stream runEntered(Operation operation) {
-        Stream caller = callerOrder.enter(operation);
+        Stream caller;
+        try {
+            caller = caller();
+        } catch (JcclException e) {
+            operation.releaseMemory();
+            throw e.at(contextOf(operation));
+        }
         synchronized (running) {
             number(operation);
             // The library may block here, as it does to reach peers for the first time.
@@ -387,12 +483,191 @@ public final class StreamEngine extends Engine implements StreamGroup {
         reportFailure();
     }
 
+    /** Makes the calling thread's current stream wait for a work, unless the group has failed. */
+    void orderCurrentStreamAfter(DeviceWork work) {
+        if (!work.isCaptured() && (work.isDone() || failure.isSet() && isComplete(work))) {
+            return;
+        }
+        DeviceRuntimes.enter(runtime, device);
+        long caller = Stream.current(device).handle();
+        work.orderAfter(runtime, caller);
+        if (!work.isCaptured()) {
+            order.clocks().add(caller, timeline, work.position());
+        }
+    }
+
+    /** The end event of a work that is not complete, until the caller closes it. */
+    NativeEvent eventOf(DeviceWork work) {
+        return NativeEvent.lent(
+                device,
+                runtime,
+                work.endEvent(),
+                EventClock.after(timeline, work.position()),
+                work::leaveEndEvent);
+    }
+
+    /** An event for a work that is complete. */
+    NativeEvent completeEvent() {
+        return NativeEvent.complete(device);
+    }
+
+    /** Takes the end event of a complete work back. */
+    void giveBackEnd(DeviceWork work) {
+        poolOf(work).giveBack(work.endEvent());
+    }
+
+    /** Waits until a work is complete; returns false if the deadline passes first. */
+    boolean pollUntil(DeviceWork work, long deadline) {
+        setDeviceForQuery(work);
+        for (long polls = 0; !completeIfReady(work); polls++) {
+            if (deadline != Long.MAX_VALUE && System.nanoTime() - deadline >= 0) {
+                return false;
+            }
+            Polling.pause(polls, SPINS);
+        }
+        return true;
+    }
+
+    /** Completes a work as {@link #completeIfReady}, on a thread of the program. */
+    boolean isComplete(DeviceWork work) {
+        setDeviceForQuery(work);
+        return completeIfReady(work);
+    }
+
+    private void setDeviceForQuery(DeviceWork work) {
+        if (!work.isDone()) {
+            failOn(() -> DeviceRuntimes.setDeviceForQuery(runtime, device));
+        }
+    }
+
+    /** Completes a work whose end event has passed, or whose group has failed; never blocks. */
+    private boolean completeIfReady(DeviceWork work) {
+        if (work.isDone()) {
+            return true;
+        }
+        boolean passed = hasPassed(work);
+        if (!passed && !failure.isSet()) {
+            return false;
+        }
+        if (passed) {
+            ended(work);
+        }
+        JcclException cause = failure.get();
+        Operation operation = work.complete(cause, passed, System.nanoTime());
+        if (operation != null) {
+            if (passed) {
+                giveBackEvents(operation, work);
+                running.endAndGiveBack(operation, cause);
+            } else {
+                running.reportEnd(operation, cause);
+                synchronized (draining) {
+                    draining.add(new Draining(operation, work));
+                }
+            }
+        }
+        return true;
+    }
+
+    private boolean hasPassed(DeviceWork work) {
+        try {
+            return work.hasPassed(runtime);
+        } catch (JcclException e) {
+            fail(e.at(context));
+            return false;
+        }
+    }
+
+    /** Completes works from the oldest on, up to one that still runs. */
+    private void completePassed() {
+        DeviceWork[] passed = works.takePassed(hasPassed);
+        if (passed.length == 0) {
+            return;
+        }
+        ended(passed[passed.length - 1]);
+        long now = System.nanoTime();
+        JcclException cause = failure.get();
+        Operation[] ended = new Operation[passed.length];
+        int count = 0;
+        for (DeviceWork work : passed) {
+            Operation operation = work.complete(cause, true, now);
+            if (operation != null) {
+                giveBackEvents(operation, work);
+                ended[count++] = operation;
+            }
+        }
+        running.endAndGiveBack(ended, count, cause);
+    }
+
+    /** The device has passed the end event of a work, and so of all works before it. */
+    private void ended(DeviceWork work) {
+        checkContinuingStreams();
+        timeline.ended(work.position());
+    }
+
+    /** On a device that continues after failures, an event may complete behind a failure. */
+    private void checkContinuingStreams() {
+        if (runtime.continuesAfterFailures()) {
+            order.checkStreams();
+        }
+    }
+
+    /** Takes the events of a work back whose end event the device has passed. */
+    private void giveBackEvents(Operation operation, DeviceWork work) {
+        long start = operation.startEvent;
+        if (start != 0) {
+            operation.startEvent = 0;
+            // Observers get no time if this fails; the failure of the device is reported elsewhere.
+            release(
+                    () ->
+                            operation.measured(
+                                    (long) (runtime.elapsedMillis(start, work.endEvent()) * 1e6)));
+            timedEvents.giveBack(start);
+        }
+        if (work.leavesEndEvent()) {
+            giveBackEnd(work);
+        }
+    }
+
+    /** Completes the works of a failed group, and releases what failed works held. */
+    private void completeFailed() {
+        if (failure.isSet()) {
+            for (DeviceWork work : works.takeIssued()) {
+                completeIfReady(work);
+            }
+        }
+        for (Draining each : takeDrained()) {
+            giveBackEvents(each.operation, each.work);
+            running.endAndGiveBack(each.operation, failure.get());
+        }
+    }
+
+    private List<Draining> takeDrained() {
+        synchronized (draining) {
+            if (draining.isEmpty()) {
+                return List.of();
+            }
+            List<Draining> drained = draining.stream().filter(this::isDrained).toList();
+            draining.removeAll(drained);
+            return drained;
+        }
+    }
+
+    private boolean isDrained(Draining each) {
+        try {
+            return runtime.queryEvent(each.work.endEvent());
+        } catch (JcclException e) {
+            // The device is beyond use, so nothing reads the memory any more.
+            CleanUp.failed(context.toString(), e);
+            return true;
+        }
+    }
+
     /** Called by threads that have waited for something that is ordered after this group. */
     private void checkFailures() {
         pollAsyncError();
         // An event may report what its stream does not.
-        completion.completePassed();
-        completion.checkStreams();
+        completePassed();
+        checkContinuingStreams();
     }
 
     @Override
@@ -434,13 +709,14 @@ public final class StreamEngine extends Engine implements StreamGroup {
 
     @Override
     public void completeUnawaited() {
-        completion.completeAll();
+        completePassed();
+        completeFailed();
         failOn(synchronousCalls::poll);
     }
 
     @Override
     public void completeEnded() {
-        completion.completePassed();
+        completePassed();
     }
 
     @Override
@@ -459,7 +735,9 @@ public final class StreamEngine extends Engine implements StreamGroup {
             release(bounce::close);
             release(synchronousCalls::close);
             release(this::freeCommunicator);
-            events.destroyAll();
+            capturedEvents.forEach(event -> release(() -> runtime.destroyEvent(event)));
+            release(events::destroyAll);
+            release(timedEvents::destroyAll);
             synchronized (checking) {
                 destroyed = true;
             }
@@ -470,5 +748,41 @@ public final class StreamEngine extends Engine implements StreamGroup {
     /** A failed device or stream may refuse one release; the others must still happen. */
     private void release(Runnable end) {
         CleanUp.run(context.toString(), end);
+    }
+
+    /** Scratch memory of the device, used in the order of the communication stream. */
+    private final class Scratch implements ScratchMemory {
+
+        private final DeviceMemory memory = new DeviceMemory(runtime, device);
+
+        /** Outgrown, while a graph may use it again. */
+        private final List<Long> kept = new ArrayList<>();
+
+        @Override
+        public long allocate(long bytes) {
+            return memory.allocate(bytes);
+        }
+
+        @Override
+        public void free(long address) {
+            if (closed) {
+                memory.free(address);
+            } else if (capturedEvents.isEmpty()) {
+                memory.freeAfter(address, stream);
+            } else {
+                kept.add(address);
+            }
+        }
+
+        @Override
+        public void copy(long from, long to, long bytes) {
+            runtime.copy(to, from, bytes, DeviceRuntime.Copy.DEVICE_TO_DEVICE, stream);
+        }
+
+        @Override
+        public void close() {
+            kept.forEach(memory::free);
+            kept.clear();
+        }
     }
 }

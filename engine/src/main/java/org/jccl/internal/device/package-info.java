@@ -11,8 +11,8 @@
  * stream wait for that event. A synchronous operation is enqueued on the caller's stream without an
  * event; {@link org.jccl.internal.device.SynchronousCalls} records one event for all of them at
  * each tick of the watchdog, so that a hang is noticed, and retains their memory until it is
- * complete. {@link org.jccl.internal.device.StreamWorks} has the works in the order in which they
- * end, so the newest completed one stands for all before it.
+ * complete. {@link org.jccl.internal.device.WorkRing} has the works in the order in which they end,
+ * so if the newest work is complete, so are all before it.
  *
  * <p>A call that enqueues may block behind a stuck operation. So the watchdog enqueues nothing, and
  * neither the watchdog nor {@code close()} takes a lock under which other threads enqueue.

@@ -73,11 +73,6 @@ public final class GroupOrder {
         clocks.reported(stream, failure);
     }
 
-    /** Names the group. */
-    public FailureContext context() {
-        return context;
-    }
-
     /** The clocks of the device's streams. */
     public StreamClocks clocks() {
         return clocks;

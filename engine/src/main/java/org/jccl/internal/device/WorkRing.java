@@ -6,7 +6,7 @@ import java.util.function.Predicate;
  * The works on a communication stream, in the order in which they end: one whose end event has
  * passed tells the same of all before it, so that few events need to be asked.
  */
-final class StreamWorks {
+final class WorkRing {
 
     private static final DeviceWork[] NONE = {};
 
@@ -17,7 +17,7 @@ final class StreamWorks {
     private long first;
     private long next;
 
-    StreamWorks(Object monitor) {
+    WorkRing(Object monitor) {
         this.monitor = monitor;
     }
 

@@ -9,9 +9,9 @@ import org.jccl.internal.operation.Operation;
 import org.jccl.spi.OperationKind;
 import org.junit.jupiter.api.Test;
 
-final class StreamWorksTest {
+final class WorkRingTest {
 
-    private final StreamWorks works = new StreamWorks(this);
+    private final WorkRing works = new WorkRing(this);
     private final List<DeviceWork> all = new ArrayList<>();
     private int asked;
 

@@ -44,8 +44,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("all")
 final class StagedTest {
 
-    /** Of int32 in a window of an operation without parts. */
-    private static final int WINDOW = 1 << 20;
+    /** Elements of 4 MB, which the library sends in several pieces. */
+    private static final int LARGE = 1 << 20;
 
     private static final GlooOptions OPTIONS = GlooOptions.onHost("127.0.0.1");
     private static final StagedBackend BACKEND =
@@ -85,7 +85,7 @@ final class StagedTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {0, 1, WINDOW - 1, WINDOW, WINDOW + 1, 3 * WINDOW + 5})
+    @ValueSource(ints = {0, 1, LARGE - 1, LARGE, LARGE + 1, 3 * LARGE + 5})
     void everythingWithoutPartsIsRightAtAnySize(int count) {
         BACKEND.run(
                 3,
@@ -116,7 +116,7 @@ final class StagedTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {0, 1, WINDOW / 2 - 1, WINDOW / 2, WINDOW / 2 + 1, WINDOW + WINDOW / 4})
+    @ValueSource(ints = {0, 1, LARGE / 2 - 1, LARGE / 2, LARGE / 2 + 1, LARGE + LARGE / 4})
     void everythingWithPartsIsRightAtAnySize(int count) {
         BACKEND.run(
                 2,
@@ -171,10 +171,10 @@ final class StagedTest {
         return values;
     }
 
-    /** One part is many windows long, one is empty, and the others end inside. */
+    /** One part is large, one is empty, and one is small. */
     @Test
     void partsOfDifferentSizesAreRight() {
-        int[] counts = {WINDOW + 7, 0, 3};
+        int[] counts = {LARGE + 7, 0, 3};
         BACKEND.run(
                 3,
                 World.TIMEOUT,
@@ -364,7 +364,7 @@ final class StagedTest {
                 World.TIMEOUT,
                 (group, device) -> {
                     try (Stream compute = Stream.create(device, false);
-                            Tensor result = ints(device, 3 * WINDOW, i -> -1);
+                            Tensor result = ints(device, 3 * LARGE, i -> -1);
                             Gate gate = Gate.on(compute);
                             Stream.Scope scope = compute.use()) {
                         assertThat(scope).isNotNull();
@@ -412,15 +412,15 @@ final class StagedTest {
                 });
     }
 
-    /** Both are cut, one in more windows: what they have in common must not pass for a result. */
+    /** What both counts have in common must not pass for a result. */
     @Test
-    void ranksThatDisagreeAboutTheNumberOfWindowsBothFail() {
+    void ranksThatDisagreeAboutALargeCountBothFail() {
         AtomicInteger failed = new AtomicInteger();
         BACKEND.run(
                 2,
                 enough(Duration.ofSeconds(20)),
                 (group, device) -> {
-                    int count = (2 + group.rank()) * WINDOW;
+                    int count = (2 + group.rank()) * LARGE;
                     try (Tensor tensor = ints(device, count, i -> 1)) {
                         Work work = group.allReduce(tensor, ReduceOp.SUM);
                         assertThatThrownBy(work::await)

@@ -1,64 +1,49 @@
 package org.jccl.internal.staged;
 
+import org.jccl.internal.device.EventPool;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.DeviceRuntime.Copy;
 
 /**
- * A stream of copies in one direction, made when it first copies. One thread at a time enqueues on
- * it; the device must be current.
+ * A stream of copies in one direction, created by the first copy. The device must be current. Safe
+ * for use by several threads.
  */
 final class CopyStream {
 
     private final DeviceRuntime runtime;
+    private final EventPool events;
     private final Copy direction;
-    private boolean made;
+    private boolean created;
     private long stream;
 
-    CopyStream(DeviceRuntime runtime, Copy direction) {
+    CopyStream(DeviceRuntime runtime, EventPool events, Copy direction) {
         this.runtime = runtime;
+        this.events = events;
         this.direction = direction;
     }
 
     /**
-     * Enqueues the copies of a window, and records an event behind them.
+     * Enqueues copies, and records an event behind them, also if enqueuing one fails.
      *
      * @param parts in the device's memory
-     * @param from first element of the window
-     * @param length elements of it
      * @param host where they are on the host, one part after the other
      * @param elementSize bytes of one
      * @param event recorded last
      */
-    void copy(Parts parts, long from, long length, long host, int elementSize, long event) {
-        if (!made) {
+    synchronized void copy(Parts parts, long host, int elementSize, long event) {
+        if (!created) {
             stream = runtime.createStream(false);
-            made = true;
+            created = true;
         }
         try {
-            parts.copy(from, length, host, elementSize, this::copy);
+            parts.copy(host, elementSize, this::copy);
         } catch (RuntimeException | Error e) {
             // What was enqueued before it still runs.
             CleanUp.run("event behind copies", () -> runtime.recordEvent(event, stream));
             throw e;
         }
         runtime.recordEvent(event, stream);
-    }
-
-    /**
-     * Whether the copies before an event of this stream are done; never blocks.
-     *
-     * @throws org.jccl.JcclException when one of them failed
-     */
-    boolean isDone(long event) {
-        if (!runtime.queryEvent(event)) {
-            return false;
-        }
-        // Returns at once; some devices report a failed copy only to a thread that waits.
-        runtime.synchronizeEvent(event);
-        // On others not even the event reports it.
-        runtime.checkStream(stream);
-        return true;
     }
 
     private void copy(long onDevice, long onHost, long bytes) {
@@ -69,9 +54,32 @@ final class CopyStream {
         }
     }
 
-    void close() {
-        if (made) {
-            made = false;
+    /** Returns an event for {@link #copy}. */
+    long takeEvent() {
+        return events.take();
+    }
+
+    /**
+     * Returns whether the copies before an event are done, and takes the event back if they are.
+     * Never blocks.
+     *
+     * @throws org.jccl.JcclException if one of them failed
+     */
+    boolean isDone(long event) {
+        if (!runtime.queryEvent(event)) {
+            return false;
+        }
+        // Returns at once; some devices report a failed copy only to a thread that waits.
+        runtime.synchronizeEvent(event);
+        // On others not even the event reports it.
+        runtime.checkStream(stream);
+        events.giveBack(event);
+        return true;
+    }
+
+    synchronized void close() {
+        if (created) {
+            created = false;
             runtime.destroyStream(stream);
         }
     }

@@ -1,37 +1,73 @@
 package org.jccl.internal.staged;
 
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jccl.FailureContext;
 import org.jccl.internal.device.EventPool;
 import org.jccl.internal.engine.GroupFailure;
 import org.jccl.internal.host.Staging;
 import org.jccl.internal.operation.Operation;
 import org.jccl.spi.CleanUp;
+import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.DeviceRuntime.Copy;
 import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.HostCommunicator.Mode;
 import org.jccl.spi.OperationKind;
 
-/** Carries everything through host memory: collectives in windows, messages in one piece. */
+/** Carries every operation through host memory: down from the device, the library, up again. */
 final class HostMemoryStaging implements Staging {
 
-    private final StagedLocation location;
-    private final HostCommunicator communicator;
-    private final PollingWait polling;
-    private final PinnedMemory memory;
+    private static final long IDLE_SECONDS = 5;
+
+    final StagedLocation location;
+    final HostCommunicator communicator;
+    final PollingWait polling;
+    final PinnedMemory memory;
+    final CopyStream down;
+    final CopyStream up;
     private final EventPool events;
-    private final Pipeline pipeline;
-    private final Messages messages;
+
+    private final Map<Long, Message> messages = new ConcurrentHashMap<>();
+    private final AtomicLong requests = new AtomicLong(HostCommunicator.COMPLETE);
+
+    /**
+     * Passes sends to the library, in the order of the calls: each waits for its caller's stream,
+     * which the caller must not. The thread exists while it is needed.
+     */
+    private final ThreadPoolExecutor sender;
 
     HostMemoryStaging(
             StagedLocation location,
             HostCommunicator communicator,
             GroupFailure failure,
             long graceNanos) {
+        DeviceRuntime runtime = location.runtime();
         this.location = location;
         this.communicator = communicator;
         this.polling = new PollingWait(failure, graceNanos);
-        this.memory = new PinnedMemory(location.runtime(), location.device());
-        this.events = new EventPool(location.runtime(), false);
-        this.pipeline = new Pipeline(location, communicator, memory, events, polling);
-        this.messages = new Messages(location, communicator, memory, events, polling);
+        this.memory = new PinnedMemory(runtime, location.device());
+        this.events = new EventPool(runtime, false);
+        this.down = new CopyStream(runtime, events, Copy.DEVICE_TO_HOST);
+        this.up = new CopyStream(runtime, events, Copy.HOST_TO_DEVICE);
+        FailureContext group = location.group();
+        String name = "jccl-send-" + group.group() + "-" + group.rank();
+        this.sender =
+                new ThreadPoolExecutor(
+                        1,
+                        1,
+                        IDLE_SECONDS,
+                        TimeUnit.SECONDS,
+                        new LinkedBlockingQueue<>(),
+                        task -> {
+                            Thread made = new Thread(task, name);
+                            made.setDaemon(true);
+                            return made;
+                        });
+        sender.allowCoreThreadTimeOut(true);
     }
 
     @Override
@@ -44,32 +80,50 @@ final class HostMemoryStaging implements Staging {
         location.awaitCaller(operation, polling);
         if (operation.kind == OperationKind.BARRIER) {
             operation.call(communicator, Mode.BLOCKING);
-        } else {
-            pipeline.run(operation);
+            return;
+        }
+        Transfer transfer = new Transfer(this, operation);
+        try {
+            transfer.copyDown();
+            transfer.awaitCopy();
+            transfer.call();
+            transfer.copyUp();
+            transfer.awaitCopy();
+        } finally {
+            transfer.end();
         }
     }
 
     @Override
-    public long start(Operation message) {
-        return messages.start(message);
+    public long start(Operation operation) {
+        long request = requests.incrementAndGet();
+        if (operation.kind == OperationKind.RECV) {
+            messages.put(request, new Receive(this, operation));
+        } else {
+            Send send = new Send(this, operation);
+            messages.put(request, send);
+            sender.execute(send.handover);
+        }
+        return request;
     }
 
     @Override
     public boolean test(long request) {
-        return messages.test(request);
+        return messages.get(request).test();
     }
 
     @Override
     public int await(long request) {
-        return messages.await(request);
+        return messages.remove(request).await();
     }
 
     @Override
     public void close() {
         String where = location.group().toString();
+        sender.shutdown();
         CleanUp.run(where, location::enter);
-        CleanUp.run(where, pipeline::close);
-        CleanUp.run(where, messages::close);
+        CleanUp.run(where, down::close);
+        CleanUp.run(where, up::close);
         CleanUp.run(where, events::destroyAll);
         CleanUp.run(where, memory::close);
         CleanUp.run(where, location::close);

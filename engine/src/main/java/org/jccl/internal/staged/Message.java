@@ -4,31 +4,31 @@ import org.jccl.internal.operation.Operation;
 
 /**
  * A message between two ranks, on its way through host memory. One thread at a time asks or waits,
- * and the engine waits for each once, also for those that failed. A message that has not ended some
- * time after the failure of its group is abandoned, together with its memory.
+ * and the engine waits for each message once, also for a failed one. A message that has not ended
+ * some time after the failure of its group is abandoned, together with its memory.
  */
 abstract class Message {
 
-    final Messages messages;
+    final HostMemoryStaging staging;
     final Operation operation;
-    final PinnedMemory.Piece memory;
+    final Transfer transfer;
     private RuntimeException failure;
     private boolean abandoned;
 
     /** The device must be current. */
-    Message(Messages messages, Operation operation) {
-        this.messages = messages;
+    Message(HostMemoryStaging staging, Operation operation) {
+        this.staging = staging;
         this.operation = operation;
-        this.memory = messages.roomFor(operation);
+        this.transfer = new Transfer(staging, operation);
     }
 
-    /** Whether it is where it belongs; never blocks. */
+    /** Returns whether it is where it belongs; never blocks. */
     abstract boolean hasArrived();
 
     /** Returns when it is, with the sender's rank for a receive, else -1. */
     abstract int arrive();
 
-    /** Whether {@link #await} would return or throw at once. Never blocks. */
+    /** Returns whether {@link #await} would return or throw at once. Never blocks. */
     final boolean test() {
         if (failure == null) {
             try {
@@ -39,16 +39,25 @@ abstract class Message {
                 failure = e;
             }
         }
-        if (failure == null && messages.isOver()) {
+        if (failure == null && staging.polling.isOver()) {
             failure = abandon();
         }
-        return abandoned || failure != null && messages.copiesHaveEnded(this);
+        return abandoned || failure != null && hasLetGo();
+    }
+
+    /** Whether the copy of a failed message is over, or no longer waited for. */
+    private boolean hasLetGo() {
+        try {
+            return transfer.isCopied() || staging.polling.isOver();
+        } catch (RuntimeException e) {
+            return true; // the end of the transfer meets it again
+        }
     }
 
     /** Gives it up: the library, a copy or a thread may use its memory for ever. */
     final RuntimeException abandon() {
         abandoned = true;
-        return messages.tooLate();
+        return staging.polling.tooLate();
     }
 
     final int await() {
@@ -56,16 +65,13 @@ abstract class Message {
             if (failure != null) {
                 throw failure;
             }
-            int source = arrive();
-            messages.giveBack(this);
-            return source;
-        } catch (RuntimeException e) {
+            return arrive();
+        } finally {
             if (abandoned) {
                 operation.retainMemory();
             } else {
-                messages.giveBackAfterFailure(this);
+                transfer.end();
             }
-            throw e;
         }
     }
 }

@@ -69,20 +69,15 @@ record Parts(long base, long[] apart, int number, long count, long[] counts) {
                 operation.outputCounts);
     }
 
-    long count(int part) {
+    private long count(int part) {
         return counts == null ? count : counts[part];
     }
 
-    /** Elements of one part that are inside a window. */
-    static long within(long count, long from, long length) {
-        return Math.max(0, Math.min(count - from, length));
-    }
-
-    /** The same of all parts together. */
-    long within(long from, long length) {
+    /** The elements of all parts together. */
+    long elements() {
         long all = 0;
         for (int part = 0; part < number; part++) {
-            all += within(count(part), from, length);
+            all += count(part);
         }
         return all;
     }
@@ -92,18 +87,15 @@ record Parts(long base, long[] apart, int number, long count, long[] counts) {
         void copy(long onDevice, long onHost, long bytes);
     }
 
-    /** Copies what is inside a window, which on the host is one part after the other. */
-    void copy(long from, long length, long host, int elementSize, Copier copier) {
-        long next = host;
-        long beside = base;
+    /** Copies all parts, which on the host are one after the other. */
+    void copy(long host, int elementSize, Copier copier) {
+        long offset = 0;
         for (int part = 0; part < number; part++) {
-            long begin = apart == null ? beside : apart[part];
-            long bytes = within(count(part), from, length) * elementSize;
+            long bytes = count(part) * elementSize;
             if (bytes > 0) {
-                copier.copy(begin + from * elementSize, next, bytes);
+                copier.copy(apart == null ? base + offset : apart[part], host + offset, bytes);
             }
-            next += bytes;
-            beside += count(part) * elementSize;
+            offset += bytes;
         }
     }
 }

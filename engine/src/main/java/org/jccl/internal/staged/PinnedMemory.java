@@ -8,16 +8,19 @@ import org.jccl.internal.memory.Reaper;
 import org.jccl.spi.DeviceRuntime;
 
 /**
- * Host memory to copy through, page-locked where the device has such. Pieces are used again, since
- * locking pages takes longer than filling them; of what lies idle no more is kept than {@link
- * #MOST_IDLE}. Safe for use by several threads.
+ * Host memory to copy through, page-locked if the device supports it. Pieces are used again,
+ * because locking pages takes longer than filling them. At most {@link #MAX_IDLE} bytes are kept
+ * idle. Safe for use by several threads.
  */
 final class PinnedMemory implements AutoCloseable {
 
-    /** What the largest collectives of two ranks use, three times over. */
-    static final long MOST_IDLE = 64L << 20;
+    /** An operation whose input and output are 128 MB each finds both again. */
+    static final long MAX_IDLE = 256L << 20;
 
-    private static final long LEAST = 4096;
+    private static final long MIN_BYTES = 4096;
+
+    /** Larger pieces are as large as the operation. */
+    private static final long MAX_ROUNDED = 64L << 20;
 
     /** A piece of memory, and what gives it back. */
     record Piece(long address, long bytes, Runnable release) {}
@@ -55,10 +58,10 @@ final class PinnedMemory implements AutoCloseable {
 
     /** To a power of two while that is small, so that pieces fit more than one operation. */
     private static long roundUp(long bytes) {
-        if (bytes <= LEAST) {
-            return LEAST;
+        if (bytes <= MIN_BYTES) {
+            return MIN_BYTES;
         }
-        return bytes > MOST_IDLE ? bytes : Long.highestOneBit(bytes - 1) << 1;
+        return bytes > MAX_ROUNDED ? bytes : Long.highestOneBit(bytes - 1) << 1;
     }
 
     private Piece allocate(long bytes) {
@@ -83,7 +86,7 @@ final class PinnedMemory implements AutoCloseable {
     /** Takes a piece back that nothing uses any more. */
     void giveBack(Piece piece) {
         synchronized (this) {
-            if (!closed && idleBytes + piece.bytes <= MOST_IDLE) {
+            if (!closed && idleBytes + piece.bytes <= MAX_IDLE) {
                 idle.add(piece);
                 idleBytes += piece.bytes;
                 return;

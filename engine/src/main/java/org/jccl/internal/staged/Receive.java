@@ -4,29 +4,29 @@ import org.jccl.internal.operation.Operation;
 import org.jccl.spi.HostCommunicator.Mode;
 
 /**
- * A receive: the library has it from the beginning, and what came goes up to the device when the
- * caller's stream is where it was. Whoever asks brings it forward.
+ * A receive: the library has it from the beginning. What came is copied up to the device once the
+ * caller's stream is where it was at the call. The thread that asks or waits brings it forward.
  */
 final class Receive extends Message {
 
     private final long request;
     private int source = -1;
     private boolean received;
-    private boolean copied;
+    private boolean copying;
 
-    Receive(Messages messages, Operation operation) {
-        super(messages, operation);
+    Receive(HostMemoryStaging staging, Operation operation) {
+        super(staging, operation);
         try {
             request =
-                    messages.communicator.recv(
-                            memory.address(),
+                    staging.communicator.recv(
+                            transfer.address(),
                             operation.count,
                             operation.type,
                             operation.peer,
                             operation.tag,
                             Mode.NONBLOCKING);
         } catch (RuntimeException e) {
-            messages.giveBackAfterFailure(this);
+            transfer.end();
             throw e;
         }
     }
@@ -34,19 +34,19 @@ final class Receive extends Message {
     @Override
     boolean hasArrived() {
         if (!received) {
-            if (!messages.communicator.test(request)) {
+            if (!staging.communicator.test(request)) {
                 return false;
             }
             receive();
         }
-        if (!copied) {
-            if (!messages.location.hasCallerArrived(operation)) {
-                messages.requireNoFailure();
+        if (!copying) {
+            if (!staging.location.hasCallerArrived(operation)) {
+                staging.polling.requireNoFailure();
                 return false;
             }
             copyUp();
         }
-        return messages.copiesAreDone(this);
+        return transfer.isCopied();
     }
 
     @Override
@@ -54,21 +54,21 @@ final class Receive extends Message {
         if (!received) {
             receive();
         }
-        if (!copied) {
-            messages.awaitCaller(operation);
+        if (!copying) {
+            staging.location.awaitCaller(operation, staging.polling);
             copyUp();
         }
-        messages.awaitCopies(this);
+        transfer.awaitCopy();
         return source;
     }
 
     private void receive() {
-        source = messages.communicator.await(request);
+        source = staging.communicator.await(request);
         received = true;
     }
 
     private void copyUp() {
-        copied = true;
-        messages.copyUp(this);
+        copying = true;
+        transfer.copyUp();
     }
 }

@@ -1,5 +1,6 @@
 package org.jccl.internal.staged;
 
+import java.util.concurrent.ConcurrentLinkedDeque;
 import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
@@ -10,6 +11,7 @@ import org.jccl.internal.engine.GroupFailure;
 import org.jccl.internal.host.Staging;
 import org.jccl.internal.host.TensorLocation;
 import org.jccl.internal.operation.Operation;
+import org.jccl.spi.CleanUp;
 import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.HostCommunicator;
 
@@ -24,7 +26,13 @@ public final class StagedLocation implements TensorLocation {
     private final DeviceRuntime runtime;
     private final FailureContext group;
     private final int size;
-    private final CallerEvents events;
+
+    /**
+     * Idle events, which mark the positions of callers' streams. One that was never given back
+     * belongs to an operation that failed: its stream may be stuck, and destroying it then can
+     * hang, so it is lost.
+     */
+    private final ConcurrentLinkedDeque<NativeEvent> events = new ConcurrentLinkedDeque<>();
 
     /** Finds the binding that drives the device, and makes the device current. */
     public StagedLocation(Device device, FailureContext group, int size) {
@@ -36,7 +44,6 @@ public final class StagedLocation implements TensorLocation {
         this.runtime = runtime;
         this.group = group;
         this.size = size;
-        this.events = new CallerEvents(device);
     }
 
     @Override
@@ -48,12 +55,13 @@ public final class StagedLocation implements TensorLocation {
                     "the current stream is captured into a graph, but this backend works on the"
                             + " host, which no graph repeats; call it outside of the capture");
         }
-        NativeEvent event = events.take();
+        NativeEvent idle = events.poll();
+        NativeEvent event = idle != null ? idle : NativeEvent.create(device, false);
         try {
             event.record(caller);
             event.checkFailure();
         } catch (RuntimeException | Error e) {
-            events.giveBack(event);
+            events.push(event);
             throw e;
         }
         operation.callerEvent = event;
@@ -70,7 +78,7 @@ public final class StagedLocation implements TensorLocation {
         runtime.preparePollingThread(device.index());
     }
 
-    /** Windows have the same range of each rank's part, which lists of tensors would break up. */
+    /** Each tensor is copied through host memory anyway. */
     @Override
     public boolean flattensLists() {
         return false;
@@ -92,7 +100,7 @@ public final class StagedLocation implements TensorLocation {
             if (!operation.callerEvent.query()) {
                 return false;
             }
-            events.giveBack((NativeEvent) operation.callerEvent);
+            events.push((NativeEvent) operation.callerEvent);
             operation.callerEvent = null;
         }
         return true;
@@ -115,6 +123,7 @@ public final class StagedLocation implements TensorLocation {
     }
 
     void close() {
-        events.close();
+        events.forEach(event -> CleanUp.run(device.toString(), event::close));
+        events.clear();
     }
 }

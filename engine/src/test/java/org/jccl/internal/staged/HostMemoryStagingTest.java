@@ -40,9 +40,6 @@ class HostMemoryStagingTest {
 
     private static final FailureContext GROUP = FailureContext.ofGroup("g", 0);
 
-    /** Of uint8. */
-    private static final long WINDOW = Windows.BYTES;
-
     /** What the device and the library were told, in this order. */
     private final List<String> told = new ArrayList<>();
 
@@ -135,37 +132,17 @@ class HostMemoryStagingTest {
     }
 
     @Test
-    void theNextWindowComesDownBeforeTheLibraryIsCalled() {
-        staging.run(sum(4 * WINDOW, Memory.borrowed(null)));
-        assertThat(told)
-                .containsExactly(
-                        "down",
-                        "down",
-                        "allReduce",
-                        "up",
-                        "down",
-                        "allReduce",
-                        "up",
-                        "down",
-                        "allReduce",
-                        "up",
-                        "allReduce",
-                        "up",
-                        "barrier");
-    }
-
-    @Test
-    void whatIsSmallIsOneCall() {
-        staging.run(sum(WINDOW - 1, Memory.borrowed(null)));
+    void everyTensorIsOneCallOfTheLibrary() {
+        staging.run(sum(100L << 20, Memory.borrowed(null)));
         assertThat(told).containsExactly("down", "allReduce", "up");
     }
 
     @Test
     void whatFailedGoesNowhere() {
         refusal = new NativeException(FailureContext.NONE, "library", 5, "no");
-        assertThatThrownBy(() -> staging.run(sum(3 * WINDOW, Memory.borrowed(null))))
+        assertThatThrownBy(() -> staging.run(sum(3 << 20, Memory.borrowed(null))))
                 .isSameAs(refusal);
-        assertThat(told).containsExactly("down", "down", "allReduce");
+        assertThat(told).containsExactly("down", "allReduce");
         refusal = null;
         staging.run(sum(1, Memory.borrowed(null)));
     }

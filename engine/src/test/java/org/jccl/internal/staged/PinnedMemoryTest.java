@@ -75,10 +75,10 @@ class PinnedMemoryTest {
 
     @Test
     void whatLiesIdleIsBounded() {
-        PinnedMemory.Piece kept = memory.take(PinnedMemory.MOST_IDLE);
+        PinnedMemory.Piece kept = memory.take(PinnedMemory.MAX_IDLE);
         PinnedMemory.Piece more = memory.take(1);
-        PinnedMemory.Piece huge = memory.take(3 * PinnedMemory.MOST_IDLE + 1);
-        assertThat(huge.bytes()).isEqualTo(3 * PinnedMemory.MOST_IDLE + 1);
+        PinnedMemory.Piece huge = memory.take(3 * PinnedMemory.MAX_IDLE + 1);
+        assertThat(huge.bytes()).isEqualTo(3 * PinnedMemory.MAX_IDLE + 1);
         memory.giveBack(kept);
         memory.giveBack(more);
         memory.giveBack(huge);

@@ -657,7 +657,7 @@ public final class StreamEngine extends Engine implements StreamGroup {
             return runtime.queryEvent(each.work.endEvent());
         } catch (JcclException e) {
             // The device is beyond use, so nothing reads the memory any more.
-            CleanUp.failed(context.toString(), e);
+            CleanUp.log(context.toString(), e);
             return true;
         }
     }

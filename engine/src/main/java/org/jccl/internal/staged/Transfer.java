@@ -100,7 +100,7 @@ final class Transfer {
             awaitCopy();
         } catch (RuntimeException e) {
             // Losing memory beats having somebody write to what is used again.
-            CleanUp.failed("copies of " + operation.describe(), e);
+            CleanUp.log("copies of " + operation.describe(), e);
             operation.retainMemory();
             return;
         }

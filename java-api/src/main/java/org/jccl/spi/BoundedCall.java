@@ -90,10 +90,10 @@ public final class BoundedCall {
      */
     public boolean await(Duration timeout, Duration interval, Runnable check) {
         awaited = true;
-        long end = System.nanoTime() + timeout.toNanos();
+        Deadline end = Deadline.after(timeout);
         while (!isDone(interval)) {
             check.run();
-            if (System.nanoTime() - end > 0) {
+            if (end.hasPassed()) {
                 return false;
             }
         }
@@ -101,26 +101,18 @@ public final class BoundedCall {
     }
 
     private boolean isDone(Duration timeout) {
-        long end = System.nanoTime() + timeout.toNanos();
-        boolean interrupted = false;
-        try {
-            while (true) {
-                try {
-                    task.get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
-                    return true;
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                } catch (TimeoutException e) {
-                    return false;
-                } catch (ExecutionException e) {
-                    throw unchecked(e.getCause());
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
+        return Deadline.after(timeout)
+                .await(
+                        nanos -> {
+                            try {
+                                task.get(nanos, TimeUnit.NANOSECONDS);
+                                return true;
+                            } catch (TimeoutException e) {
+                                return false;
+                            } catch (ExecutionException e) {
+                                throw unchecked(e.getCause());
+                            }
+                        });
     }
 
     private static RuntimeException unchecked(Throwable cause) {

@@ -76,6 +76,49 @@ public final class Deadline {
     }
 
     /**
+     * A wait that an interrupt ends, for instance {@code Future.get}.
+     *
+     * @param <T> its result
+     */
+    @FunctionalInterface
+    public interface Wait<T> {
+
+        /**
+         * Waits.
+         *
+         * @param nanos how long at most
+         * @return the result
+         * @throws InterruptedException if the thread was interrupted
+         */
+        T await(long nanos) throws InterruptedException;
+    }
+
+    /**
+     * Waits until the deadline. An interrupt does not end the wait; the flag stays set.
+     *
+     * @param <T> the result
+     * @param wait called again after each interrupt, so it must return at once for what has
+     *     happened since: a future, a thread's end or a lock, but not a notification
+     * @return its result
+     */
+    public <T> T await(Wait<T> wait) {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    return wait.await(nanosLeft());
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /**
      * Sleeps for a time, but not beyond the deadline. An interrupt does not end the sleep; the flag
      * stays set.
      *

@@ -15,6 +15,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
+import org.jccl.spi.Deadline;
 import org.jccl.spi.Durations;
 
 /**
@@ -129,23 +130,8 @@ final class Attempts {
      * @throws org.jccl.UsageException if the store is closed
      */
     void lock(ReentrantLock lock) {
-        boolean interrupted = false;
-        try {
-            while (true) {
-                try {
-                    if (lock.tryLock(PAUSE.toNanos(), TimeUnit.NANOSECONDS)) {
-                        return;
-                    }
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                    continue;
-                }
-                requireTime("a change");
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
+        while (!Deadline.after(PAUSE).await(nanos -> lock.tryLock(nanos, TimeUnit.NANOSECONDS))) {
+            requireTime("a change");
         }
     }
 
@@ -185,33 +171,28 @@ final class Attempts {
      * @throws org.jccl.UsageException if the store is closed
      */
     boolean await(CompletableFuture<?> future, Duration time) {
-        long end = System.nanoTime() + time.toNanos();
-        boolean interrupted = false;
         CompletableFuture<Object> either = CompletableFuture.anyOf(future, closing);
         try {
-            while (true) {
-                try {
-                    either.get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                    continue;
-                } catch (TimeoutException e) {
-                    return false;
-                } catch (ExecutionException | java.util.concurrent.CancellationException e) {
-                    // The caller asks the future itself.
-                    return true;
-                }
-                if (closing.isDone()) {
-                    throw closed.get();
-                }
-                return true;
-            }
+            return Deadline.after(time).await(nanos -> isDone(either, nanos));
         } finally {
             either.cancel(false); // so that the future of closing forgets it
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
+    }
+
+    private boolean isDone(CompletableFuture<Object> either, long nanos)
+            throws InterruptedException {
+        try {
+            either.get(nanos, TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            return false;
+        } catch (ExecutionException | java.util.concurrent.CancellationException e) {
+            // The caller asks the future itself.
+            return true;
+        }
+        if (closing.isDone()) {
+            throw closed.get();
+        }
+        return true;
     }
 
     private static ErrorCode code(Throwable why) {

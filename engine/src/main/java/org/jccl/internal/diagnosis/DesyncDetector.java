@@ -202,23 +202,15 @@ public final class DesyncDetector {
     private <T> T ask(Supplier<T> question, T otherwise, Duration timeout) {
         CompletableFuture<T> answer = new CompletableFuture<>();
         asking.execute(() -> answer.complete(question.get()));
-        Deadline deadline = Deadline.after(timeout);
-        boolean interrupted = false;
-        try {
-            while (true) {
-                try {
-                    return answer.get(deadline.nanosLeft(), TimeUnit.NANOSECONDS);
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                } catch (ExecutionException | TimeoutException e) {
-                    return otherwise;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
+        return Deadline.after(timeout)
+                .await(
+                        nanos -> {
+                            try {
+                                return answer.get(nanos, TimeUnit.NANOSECONDS);
+                            } catch (ExecutionException | TimeoutException e) {
+                                return otherwise;
+                            }
+                        });
     }
 
     /** Examines the stuck operations asynchronously, unless an examination is queued already. */

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
+import org.jccl.spi.Deadline;
 import org.jccl.spi.Durations;
 
 /**
@@ -183,19 +184,14 @@ final class ListenerThread implements AutoCloseable {
         if (Thread.currentThread() == thread) {
             return;
         }
-        boolean interrupted = false;
-        long end = System.nanoTime() + CLOSE_GRACE.toNanos();
-        while (thread.isAlive() && end - System.nanoTime() > 0) {
-            try {
-                thread.join(Math.max(1, (end - System.nanoTime()) / 1_000_000));
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-        if (thread.isAlive()) {
+        boolean ended =
+                Deadline.after(CLOSE_GRACE)
+                        .await(
+                                nanos -> {
+                                    TimeUnit.NANOSECONDS.timedJoin(thread, nanos);
+                                    return !thread.isAlive();
+                                });
+        if (!ended) {
             log(
                     "a listener had not handled its events %s after the world was closed"
                             .formatted(Durations.text(CLOSE_GRACE)),

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
@@ -104,12 +105,12 @@ final class FileLock implements AutoCloseable {
 
     /** Waits for the lock, or for the end of the command; false if neither came in time. */
     private static boolean awaitAnswer(Process command, long seconds) throws IOException {
-        long begun = System.nanoTime();
+        Deadline deadline = Deadline.after(Duration.ofSeconds(seconds));
         for (long polls = 0; command.getInputStream().available() == 0; polls++) {
             if (!command.isAlive()) {
                 return true;
             }
-            if (System.nanoTime() - begun > TimeUnit.SECONDS.toNanos(seconds)) {
+            if (deadline.hasPassed()) {
                 return false;
             }
             Polling.pause(polls, 0);
@@ -119,21 +120,8 @@ final class FileLock implements AutoCloseable {
 
     /** Waits for the end of the command; false if it did not come in time. */
     private static boolean ended(Process command) {
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(GRACE_SECONDS);
-        boolean interrupted = false;
-        try {
-            while (true) {
-                try {
-                    return command.waitFor(end - System.nanoTime(), TimeUnit.NANOSECONDS);
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
+        return Deadline.after(Duration.ofSeconds(GRACE_SECONDS))
+                .await(nanos -> command.waitFor(nanos, TimeUnit.NANOSECONDS));
     }
 
     private static String unanswered(Path file, long seconds) {

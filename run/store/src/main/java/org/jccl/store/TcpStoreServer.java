@@ -5,6 +5,7 @@ import java.net.InetSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.jccl.StoreException;
 import org.jccl.TlsCredentials;
 import org.jccl.spi.Deadline;
@@ -240,17 +241,12 @@ public final class TcpStoreServer implements AutoCloseable {
     @Override
     public void close() {
         loop.stop();
-        boolean interrupted = false;
-        while (thread.isAlive()) {
-            try {
-                thread.join();
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        Deadline.none()
+                .await(
+                        nanos -> {
+                            TimeUnit.NANOSECONDS.timedJoin(thread, nanos);
+                            return thread;
+                        });
     }
 
     @Override

@@ -470,7 +470,7 @@ final class FailedResultsTest {
                                 .isInstanceOf(GroupAbortedException.class)
                                 .hasMessageContaining("abort() was called")
                                 .hasMessageContaining("a call on " + context(next) + " was not")
-                                .hasMessageContaining("call again");
+                                .hasMessageContaining("repeat the call");
                         tensor.copyFrom(new float[] {5, 5, 5, 5});
                         next.allReduce(tensor, ReduceOp.SUM).await();
                         assertThat(DeviceTensors.read(tensor)).containsExactly(5, 5, 5, 5);

@@ -15,8 +15,8 @@ import org.jccl.spi.Durations;
 import org.jccl.spi.OperationKind;
 
 /**
- * An operation on a communication stream: complete when its end event is. Small, because one is
- * made a call; what it needs while it runs is in the pooled {@link Operation}.
+ * An operation on a communication stream: complete when its end event is. Small, because each call
+ * creates one; what it needs while it runs is in the pooled {@link Operation}.
  */
 public final class DeviceWork implements Work {
 
@@ -37,7 +37,7 @@ public final class DeviceWork implements Work {
     /** Whether its end event tells the time. */
     private boolean timed;
 
-    /** 0 until it is recorded. Reused once the work is complete and nobody uses it. */
+    /** 0 until it is recorded. Reused once the work is complete and no thread uses it. */
     private volatile long endEvent;
 
     /**
@@ -46,12 +46,12 @@ public final class DeviceWork implements Work {
      */
     private int endEventUsers;
 
-    /** Whether the last of these gives the end event back. */
+    /** Whether the last of these users gives the end event back. */
     private boolean endEventLeft;
 
     private volatile boolean done;
 
-    /** Whether the device is known to be done with it too; a work may fail before. */
+    /** Whether the device is known to have passed its end event; a work may fail before. */
     private boolean passed;
 
     private JcclException failure;
@@ -187,7 +187,7 @@ public final class DeviceWork implements Work {
         return position;
     }
 
-    /** Notes that the library has it, and that its end event is recorded. */
+    /** The library has it, and its end event is recorded. */
     void issued(long recordedEvent) {
         endEvent = recordedEvent;
     }
@@ -200,14 +200,12 @@ public final class DeviceWork implements Work {
         return endEvent;
     }
 
-    /**
-     * Whether the end event has passed, as far as can be told: that of a failed work is not asked.
-     */
+    /** Whether the end event is known to have passed: that of a failed work is not queried. */
     synchronized boolean hasPassed(DeviceRuntime runtime) {
         return done ? passed : endEvent != 0 && runtime.queryEvent(endEvent);
     }
 
-    /** Makes a stream wait for the end event, where that is still to come. */
+    /** Makes a stream wait for the end event, unless that has passed. */
     void orderAfter(DeviceRuntime runtime, long stream) {
         synchronized (this) {
             if (operation != null) {
@@ -219,7 +217,8 @@ public final class DeviceWork implements Work {
             endEventUsers++;
         }
         try {
-            // Without the monitor: the watchdog asks under it, and would never end what is stuck.
+            // Without the monitor: the watchdog queries under it, and would never end what is
+            // stuck.
             runtime.waitEvent(stream, endEvent);
         } finally {
             leaveEndEvent();
@@ -231,7 +230,7 @@ public final class DeviceWork implements Work {
         return endEventLeft && endEventUsers == 0;
     }
 
-    /** Whether the end event, which has passed, can be used again; else a thread gives it back. */
+    /** Whether the end event, which has passed, can be reused; else its last user gives it back. */
     synchronized boolean leavesEndEvent() {
         endEventLeft = endEventUsers > 0;
         return !endEventLeft;
@@ -248,9 +247,9 @@ public final class DeviceWork implements Work {
      * Ends it.
      *
      * @param cause why it failed, or null
-     * @param hasPassed whether the device is done with it
+     * @param hasPassed whether the device has passed its end event
      * @param now the time
-     * @return its operation, or null when it had ended before
+     * @return its operation, or null if it had ended before
      */
     Operation complete(JcclException cause, boolean hasPassed, long now) {
         Operation ended;

@@ -26,7 +26,7 @@ public final class EventPool {
         return count > 0 ? free[--count] : runtime.createEvent(timing);
     }
 
-    /** Destroys the event if the pool is closed: a program may keep the end of a work that long. */
+    /** Destroys the event if the pool is closed: a program may keep an end event that long. */
     public synchronized void giveBack(long event) {
         if (closed) {
             runtime.destroyEvent(event);
@@ -38,7 +38,7 @@ public final class EventPool {
         free[count++] = event;
     }
 
-    /** Destroys all events, also those that come back later. */
+    /** Destroys all events, also the ones that are given back later. */
     public synchronized void destroyAll() {
         closed = true;
         while (count > 0) {

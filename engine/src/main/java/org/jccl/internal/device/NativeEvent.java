@@ -18,7 +18,7 @@ public final class NativeEvent extends NativeHandle implements Event {
     private final boolean timing;
     private volatile boolean recorded;
 
-    /** Whether it belongs to a work, at whose end it stays. */
+    /** Whether it is the end of a work, and cannot be recorded. */
     private boolean lent;
 
     /** What happens before it since it was recorded. */
@@ -107,10 +107,7 @@ public final class NativeEvent extends NativeHandle implements Event {
         if (!stream.device().equals(device)) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "event of "
-                            + device
-                            + " can not be recorded on a stream of "
-                            + stream.device());
+                    "event of " + device + " cannot be recorded on a stream of " + stream.device());
         }
         enter();
         try {

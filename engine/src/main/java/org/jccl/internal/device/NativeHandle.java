@@ -64,7 +64,7 @@ abstract sealed class NativeHandle permits NativeEvent, NativeStream {
         return !closed;
     }
 
-    /** Enters what is closed too, while it is still there; waits for whoever destroys it. */
+    /** Enters a closed handle too, until it is destroyed; waits for the thread that destroys it. */
     final synchronized boolean enterUnlessDestroyed() {
         boolean interrupted = false;
         while (destroying && !destroyed) {
@@ -91,12 +91,12 @@ abstract sealed class NativeHandle permits NativeEvent, NativeStream {
             destroying |= last;
         }
         if (last) {
-            // It is not this thread that closed it, so only the log tells what goes wrong.
+            // Another thread closed it, so a failure is only logged.
             CleanUp.run(kind() + " on " + device, this::destroy);
         }
     }
 
-    /** Has it destroyed by this thread, or by the last one that uses it. Idempotent. */
+    /** Closes it: this thread destroys it, or the last one that uses it. Idempotent. */
     final void end() {
         synchronized (this) {
             if (closed) {
@@ -111,7 +111,7 @@ abstract sealed class NativeHandle permits NativeEvent, NativeStream {
         destroy();
     }
 
-    /** Without a lock: some vendors wait here for what is still to be done. */
+    /** Without a lock: some vendors wait here for what is still enqueued. */
     private void destroy() {
         try {
             destroyNative();
@@ -123,7 +123,7 @@ abstract sealed class NativeHandle permits NativeEvent, NativeStream {
         }
     }
 
-    /** Whether nothing is left of it. */
+    /** Whether the native handle no longer exists. */
     public final synchronized boolean isDestroyed() {
         return destroyed;
     }

@@ -145,7 +145,9 @@ public final class NativeStream extends NativeHandle implements Stream {
         }
     }
 
-    /** {@inheritDoc} Under the lock: the watchdog asks, which must not be left to destroy it. */
+    /**
+     * {@inheritDoc} Under the lock: the watchdog asks, and must not become the one to destroy it.
+     */
     @Override
     public synchronized boolean isCapturing() {
         requireOpen();
@@ -153,9 +155,7 @@ public final class NativeStream extends NativeHandle implements Stream {
         return runtime.isCapturing(handle);
     }
 
-    /**
-     * Looks at it without waiting, unless it is closed. Under the lock, as {@link #isCapturing}.
-     */
+    /** Throws a failure on it, unless it is closed; never waits. Locks as {@link #isCapturing}. */
     synchronized void checkStream() {
         if (!isClosed()) {
             runtime.checkStream(handle);
@@ -174,12 +174,12 @@ public final class NativeStream extends NativeHandle implements Stream {
     }
 
     private void forget() {
-        if (handle != 0) { // which a device with one stream only has for all
+        if (handle != 0) { // a device with one stream has the handle 0 for all
             clocks.forget(handle);
         }
     }
 
-    /** Whether it was created here, rather than lent. */
+    /** Whether this object created the native stream. */
     boolean isOwned() {
         return owned;
     }
@@ -216,8 +216,8 @@ public final class NativeStream extends NativeHandle implements Stream {
     }
 
     /**
-     * Blocks until everything on it is done, also while it is being closed, and tells nothing of
-     * groups' failures.
+     * Blocks until everything on it is done, also while it is being closed. Throws no failure of a
+     * group.
      */
     public void awaitEnd() {
         if (!enterUnlessDestroyed()) {
@@ -227,7 +227,7 @@ public final class NativeStream extends NativeHandle implements Stream {
             runtime.preparePollingThread(device.index());
             runtime.synchronizeStream(handle);
         } catch (JcclException e) {
-            // What failed on it is done all the same.
+            // What failed on it is done, too.
             if (!runtime.queryStream(handle)) {
                 throw e;
             }

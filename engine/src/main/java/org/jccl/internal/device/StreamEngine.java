@@ -464,7 +464,7 @@ public final class StreamEngine extends Engine implements StreamGroup {
     /** The failure of the group, if there is one, is reported to the calling thread now. */
     void reportFailure() {
         if (failure.isSet() && !VirtualThreads.isCurrent()) {
-            // A device that cannot be made current has no stream to continue with.
+            // A device that cannot be made current has no stream to continue on.
             release(() -> order.reported(Stream.current(device).handle()));
         }
     }

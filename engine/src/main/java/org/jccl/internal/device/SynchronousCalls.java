@@ -53,7 +53,7 @@ final class SynchronousCalls implements AutoCloseable {
         /** The newest call that no sentinel covers, or null; guarded by the outer monitor. */
         private Operation newest;
 
-        /** Those before it that somebody observes; guarded by the outer monitor. */
+        /** Earlier calls that have observers; guarded by the outer monitor. */
         private final List<OperationRecord> earlier = new ArrayList<>();
 
         /** Memory of all calls that no sentinel covers; guarded by the outer monitor. */
@@ -64,7 +64,7 @@ final class SynchronousCalls implements AutoCloseable {
 
         private long coveredCalls;
 
-        /** Those before it that somebody observes. */
+        /** Earlier calls that have observers. */
         private final List<OperationRecord> coveredEarlier = new ArrayList<>();
 
         private final MemoryHolds coveredMemory = new MemoryHolds();
@@ -138,7 +138,7 @@ final class SynchronousCalls implements AutoCloseable {
     /** Keeps the watchdog and closing threads apart; callers of operations never wait for it. */
     private final Object polling = new Object();
 
-    /** One as a rule, and more while it is blocked. */
+    /** One thread normally, and more while it is blocked. */
     private final Executor recorders = recorders();
 
     SynchronousCalls(
@@ -232,14 +232,14 @@ final class SynchronousCalls implements AutoCloseable {
             }
             LOGGER.log(
                     System.Logger.Level.WARNING,
-                    "calls on a stream of {0} have no deadline, because it can not be followed: {1}",
+                    "calls on a stream of {0} have no deadline, because it cannot be followed: {1}",
                     device,
                     e.getMessage());
             forget(caller, stream);
         }
     }
 
-    /** Looks at each stream without waiting for it. */
+    /** Throws a failure on a stream with calls; never waits. */
     void checkStreams() {
         streams().forEach(NativeStream::checkStream);
     }
@@ -285,7 +285,7 @@ final class SynchronousCalls implements AutoCloseable {
     }
 
     /**
-     * Marks the last calls on a stream that is about to be closed, after which it can not be
+     * Marks the last calls on a stream that is about to be closed, after which it cannot be
      * covered. May block, as any call on a stream that is full.
      */
     void recordLastSentinel(Stream stream) {
@@ -355,7 +355,7 @@ final class SynchronousCalls implements AutoCloseable {
 
     private void forget(CallerStream caller, Stream stream) {
         Operation newest = takeNewest(caller, stream);
-        // Nobody will see when the stream has passed the calls.
+        // No sentinel will show when the stream has passed the calls.
         caller.coveredMemory.retain();
         end(caller);
         if (newest != null) {

@@ -3,8 +3,8 @@ package org.jccl.internal.device;
 import java.util.function.Predicate;
 
 /**
- * The works on a communication stream, in the order in which they end: one whose end event has
- * passed tells the same of all before it, so that few events need to be asked.
+ * The works on a communication stream, in the order in which they end. If one has passed its end
+ * event, so have all before it, so few events are queried.
  */
 final class WorkRing {
 
@@ -35,8 +35,8 @@ final class WorkRing {
     }
 
     /**
-     * Takes off all works up to the newest that has passed. Asks the newest first: where the device
-     * keeps up, that is all.
+     * Takes off all works up to the newest that has passed. Queries the newest first: if the device
+     * keeps up, that is the only query.
      */
     DeviceWork[] takePassed(Predicate<DeviceWork> hasPassed) {
         long low;
@@ -58,12 +58,12 @@ final class WorkRing {
         return takeBefore(low);
     }
 
-    /** Takes off all works that were handed to the library. */
+    /** Takes off all works that the library has. */
     DeviceWork[] takeIssued() {
         return takePassed(DeviceWork::isIssued);
     }
 
-    /** The work at a place, or null when another thread took it off. */
+    /** The work at a place, or null if another thread took it off. */
     private DeviceWork at(long place) {
         synchronized (monitor) {
             return place < first ? null : ring[slot(place)];

@@ -9,10 +9,10 @@ import org.jccl.spi.Polling;
 /** Memory of one device, freed by its {@link Reaper}. Safe for use by several threads. */
 public final class DeviceMemory {
 
-    /** What is about to be freed may wait for an operation, but not for ever. */
+    /** How long to wait for memory that is about to be freed, but still in use. */
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
-    /** Operations' ends are seen by the watchdog, a tenth of a second apart. */
+    /** The watchdog sees the ends of operations, every tenth of a second. */
     private static final Duration PAUSE = Duration.ofMillis(10);
 
     private final DeviceRuntime runtime;
@@ -24,12 +24,12 @@ public final class DeviceMemory {
     }
 
     /**
-     * Allocates on the device, which is current. Where no memory is left, waits for what is closed
-     * and about to be freed.
+     * Allocates on the device, which is current. If no memory is left, waits for closed tensors
+     * that are about to be freed.
      *
      * @param bytes size, not 0
      * @return the address
-     * @throws OutOfMemoryError when there is still none
+     * @throws OutOfMemoryError if there is still none
      */
     public long allocate(long bytes) {
         try {
@@ -53,7 +53,7 @@ public final class DeviceMemory {
         return runtime.allocate(bytes);
     }
 
-    /** Frees memory that nothing uses any more. Never blocks; any thread may call it. */
+    /** Frees memory that is no longer used. Never blocks; any thread may call it. */
     public void free(long address) {
         free(address, () -> {});
     }
@@ -62,7 +62,7 @@ public final class DeviceMemory {
      * Frees memory that no operation uses any more. Never blocks; any thread may call it.
      *
      * @param address from {@link #allocate}
-     * @param before what is to be waited for; when it throws, the memory is not freed
+     * @param before waits for the last users; if it throws, the memory is not freed
      */
     public void free(long address, Runnable before) {
         Reaper.of(device)
@@ -74,8 +74,8 @@ public final class DeviceMemory {
     }
 
     /**
-     * Frees memory once a stream has come past what was enqueued so far, and not at all where the
-     * device can not say so. Never blocks; the device is current.
+     * Frees memory once a stream has passed what was enqueued so far, and never if the device fails
+     * to say so. Never blocks; the device is current.
      */
     public void freeAfter(long address, long stream) {
         long passed = runtime.createEvent(false);
@@ -93,7 +93,7 @@ public final class DeviceMemory {
         try {
             runtime.synchronizeEvent(passed);
         } catch (JcclException e) {
-            // What failed is done all the same; what is only stuck may go on one day.
+            // What failed is done, too; what is stuck may continue later.
             if (!runtime.queryEvent(passed)) {
                 throw e;
             }
@@ -107,7 +107,7 @@ public final class DeviceMemory {
         runtime.free(address);
     }
 
-    /** Without disturbing what another thread captures. */
+    /** Does not disturb a graph that another thread captures. */
     private void enter() {
         runtime.preparePollingThread(device.index());
     }

@@ -16,13 +16,13 @@ import org.jccl.spi.HostAllocator;
  */
 public abstract sealed class HostMemory permits UnsafeMemory, ForeignMemory {
 
-    /** For the two that there are. */
+    /** For the two subclasses. */
     HostMemory() {}
 
-    /** From here on pages are worth asking for. */
-    private static final long LARGE = 1 << 20;
+    /** Larger allocations are worth huge pages. */
+    private static final long LARGE_BYTES = 1 << 20;
 
-    /** Apart, since not all programs have large tensors. */
+    /** Loaded late, because not all programs have large tensors. */
     private static final class Allocators {
         static final List<HostAllocator> PRESENT =
                 ServiceLoader.load(HostAllocator.class).stream()
@@ -62,19 +62,19 @@ public abstract sealed class HostMemory permits UnsafeMemory, ForeignMemory {
     /**
      * Returns the memory of a segment.
      *
-     * @throws UsageException if it is none, or cannot be used by a library that writes to it
+     * @throws UsageException if it is no segment, or a library cannot write to it
      */
     public abstract Segment segment(Object segment);
 
     /**
-     * Allocates zeroed memory, aligned to at least 64 bytes; 1 MB and more in huge pages where a
-     * binding is present that can.
+     * Allocates zeroed memory, aligned to at least 64 bytes; 1 MB and more in huge pages if a
+     * binding allocates them.
      *
      * @param bytes size, not 0
      * @return the memory; close it to free
      */
     public final Allocation allocate(long bytes) {
-        if (bytes >= LARGE) {
+        if (bytes >= LARGE_BYTES) {
             for (HostAllocator allocator : Allocators.PRESENT) {
                 long address = allocator.allocate(bytes);
                 if (address != 0) {
@@ -97,7 +97,7 @@ public abstract sealed class HostMemory permits UnsafeMemory, ForeignMemory {
     /** Copies to a primitive array. */
     public abstract void copyToArray(long from, Object array, long offset, long bytes);
 
-    /** Scratch memory for what an engine copies through; used by one thread at a time. */
+    /** Scratch memory through which an engine copies; used by one thread at a time. */
     public final ScratchMemory scratch() {
         return new ScratchMemory() {
             private final java.util.Map<Long, Runnable> releases = new java.util.HashMap<>();

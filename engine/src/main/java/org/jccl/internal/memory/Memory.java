@@ -10,10 +10,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 
-/**
- * Lifetime of the memory behind tensors: freed when it is closed and no operation uses it any more,
- * whichever comes last.
- */
+/** Lifetime of the memory behind tensors: freed once it is closed and no operation uses it. */
 public final class Memory {
 
     private static final int CLOSED = Integer.MIN_VALUE;
@@ -27,10 +24,10 @@ public final class Memory {
         }
     }
 
-    /** What a library may use until the process ends. */
+    /** Memory that a library may use until the process ends. */
     private static final Set<Memory> KEPT = ConcurrentHashMap.newKeySet();
 
-    /** How many are closed and still have users. */
+    /** How many objects are closed and still have users. */
     private static final AtomicInteger AWAITED = new AtomicInteger();
 
     /** Number of users, with {@link #CLOSED} added once closed. */
@@ -97,7 +94,7 @@ public final class Memory {
     /**
      * Keeps the memory for one user.
      *
-     * @return false when it is closed, or its owner has freed it
+     * @return false if it is closed, or its owner has freed it
      */
     public boolean acquire() {
         if (alive != null && !alive.getAsBoolean()) {
@@ -113,7 +110,7 @@ public final class Memory {
         return true;
     }
 
-    /** Whether somebody else uses it too, for a caller that has acquired it. */
+    /** Whether there is another user, for a caller that has acquired it. */
     public boolean isShared() {
         return (state & ~CLOSED) > 1;
     }
@@ -176,7 +173,7 @@ public final class Memory {
         }
     }
 
-    /** Whether any memory is closed that has not been freed, since an operation still uses it. */
+    /** Whether any memory is closed and not freed, because an operation still uses it. */
     static boolean isAwaited() {
         return AWAITED.get() > 0;
     }

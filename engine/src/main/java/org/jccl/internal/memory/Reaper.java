@@ -11,10 +11,10 @@ import org.jccl.Device;
 import org.jccl.spi.CleanUp;
 
 /**
- * Frees memory where nothing waits for it. A vendor's free may wait for all that runs on the
- * device, and so for an operation that is stuck: the watchdog, which would end that operation, must
- * not be inside, nor a thread that other ranks wait for. What users have run with their own memory
- * may block too.
+ * Frees memory on a thread that nothing waits for. A vendor's free may wait for all that runs on
+ * the device, and so for an operation that is stuck: the watchdog, which would end that operation,
+ * must not be inside, nor a thread that other ranks wait for. What users run to free their own
+ * memory may block, too.
  *
  * <p>One daemon thread for each device, since memory belongs to no group, and a device that is
  * stuck must not keep the memory of others. The thread exists while it is needed. Safe for use by
@@ -46,12 +46,12 @@ public final class Reaper {
         thread.allowCoreThreadTimeOut(true);
     }
 
-    /** The one of a device. */
+    /** The reaper of a device. */
     public static Reaper of(Device device) {
         return BY_DEVICE.computeIfAbsent(device, Reaper::new);
     }
 
-    /** Frees something later, after what was given before. Never blocks. */
+    /** Frees something later, after everything that was passed before. Never blocks. */
     public void free(Runnable free) {
         thread.execute(
                 () -> {
@@ -64,11 +64,11 @@ public final class Reaper {
     }
 
     /**
-     * Waits until what was given before is freed. An interrupt does not end the wait; the flag
-     * stays set.
+     * Waits until everything that was passed before is freed. An interrupt does not end the wait;
+     * the flag stays set.
      *
      * @param timeout how long at most
-     * @return false when that was not enough
+     * @return false if that was not enough
      */
     public boolean await(Duration timeout) {
         CountDownLatch done = new CountDownLatch(1);

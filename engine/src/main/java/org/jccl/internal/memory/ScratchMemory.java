@@ -8,9 +8,9 @@ public interface ScratchMemory {
 
     void copy(long from, long to, long bytes);
 
-    /** Returns when what was copied is there, where copies are only enqueued. */
+    /** Waits for the copies, if copies are only enqueued. */
     default void finishCopies() {}
 
-    /** Called last, when all is freed. */
+    /** Called last, when everything is freed. */
     default void close() {}
 }

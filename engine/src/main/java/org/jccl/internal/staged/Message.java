@@ -50,7 +50,7 @@ abstract class Message {
         try {
             return transfer.isCopied() || staging.polling.isOver();
         } catch (RuntimeException e) {
-            return true; // the end of the transfer meets it again
+            return true; // the end of the transfer throws it again
         }
     }
 

@@ -3,8 +3,8 @@ package org.jccl.internal.staged;
 import org.jccl.internal.operation.Operation;
 
 /**
- * What one side of an operation has in the device's memory: parts of one size or of several, beside
- * each other or apart.
+ * What an operation reads or writes in the device's memory: parts of one size or of several sizes,
+ * contiguous or apart.
  *
  * @param base address of the first part, unless they lie apart
  * @param apart address of each part, or null

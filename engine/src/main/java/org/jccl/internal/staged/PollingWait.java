@@ -15,7 +15,7 @@ final class PollingWait {
 
     private static final int SPINS = 200;
 
-    /** How long after a failure copies may take that nobody needs any more. */
+    /** How long after a failure copies may take, whose result is no longer needed. */
     static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final GroupFailure failure;
@@ -27,19 +27,19 @@ final class PollingWait {
     }
 
     /**
-     * Waits for what others have to do.
+     * Waits for something that does not use memory of this group.
      *
-     * @throws org.jccl.JcclException the group's failure, at once when it is set
+     * @throws org.jccl.JcclException the failure of the group, as soon as it is set
      */
     void awaitOthers(BooleanSupplier isDone) {
         await(isDone, 0);
     }
 
     /**
-     * Waits for what uses memory of ours, and so must end although the group has failed. All such
-     * waits of a group have one deadline.
+     * Waits for something that uses memory of this group, and so must end although the group has
+     * failed. All such waits of a group have one deadline.
      *
-     * @throws org.jccl.JcclException when the device does not come to its end any more
+     * @throws org.jccl.JcclException if it does not end before the deadline
      */
     void awaitCopies(BooleanSupplier isDone) {
         await(isDone, graceNanos);
@@ -61,12 +61,12 @@ final class PollingWait {
         }
     }
 
-    /** Whether nothing is waited for any longer. */
+    /** Whether the deadline of all waits has passed. */
     boolean isOver() {
         return failure.isOlderThan(graceNanos);
     }
 
-    /** The failure of what has not ended by then. */
+    /** The failure of something that has not ended by the deadline. */
     GroupAbortedException tooLate() {
         return new GroupAbortedException(
                 FailureContext.NONE, "the device does not finish its copies", failure.get());

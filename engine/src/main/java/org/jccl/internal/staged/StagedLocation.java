@@ -16,8 +16,8 @@ import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.HostCommunicator;
 
 /**
- * The memory of a device, for a library that takes host memory only. The caller of an operation is
- * not held up: an event marks the position of its stream, and the thread that runs the operation
+ * The memory of a device, for a library that takes host memory only. The caller of an operation
+ * does not wait: an event marks the position of its stream, and the thread that runs the operation
  * waits for that event.
  */
 public final class StagedLocation implements TensorLocation {
@@ -72,7 +72,7 @@ public final class StagedLocation implements TensorLocation {
         DeviceRuntimes.enter(runtime, device);
     }
 
-    /** Another thread may capture a graph, which asking for events must not disturb. */
+    /** Another thread may capture a graph, which a query of events must not disturb. */
     @Override
     public void prepareOwnThread() {
         runtime.preparePollingThread(device.index());
@@ -94,7 +94,7 @@ public final class StagedLocation implements TensorLocation {
         polling.awaitOthers(() -> hasCallerArrived(operation));
     }
 
-    /** The same without waiting; false while it is not there yet. */
+    /** Returns whether the caller's stream is there; never blocks. */
     boolean hasCallerArrived(Operation operation) {
         if (operation.callerEvent != null) {
             if (!operation.callerEvent.query()) {

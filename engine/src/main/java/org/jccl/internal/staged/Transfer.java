@@ -99,7 +99,7 @@ final class Transfer {
         try {
             awaitCopy();
         } catch (RuntimeException e) {
-            // Losing memory beats having somebody write to what is used again.
+            // Memory that is lost is better than memory that a late copy overwrites.
             CleanUp.log("copies of " + operation.describe(), e);
             operation.retainMemory();
             return;

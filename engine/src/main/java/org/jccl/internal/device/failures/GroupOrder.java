@@ -59,9 +59,9 @@ public final class GroupOrder {
                         unreported.reason()
                                 + "; a call on "
                                 + context
-                                + " was not made, as its stream goes on with what that has left."
-                                + " Close the group that failed, renew what the tensors hold and"
-                                + " call again",
+                                + " was not made, because its stream continues with undefined"
+                                + " tensor contents. Close the group that failed, fill the tensors"
+                                + " again and repeat the call",
                         unreported);
             }
             clocks.mergeUnreported(stream, before, failure);

@@ -353,7 +353,7 @@ final class ArgumentChecks {
         if (!op.supports(operation.type)) {
             throw bad(operation, "%s is not defined for %s".formatted(op, operation.type));
         }
-        if (!operation.engine.reduces(op, operation.type)) {
+        if (!operation.runner.reduces(op, operation.type)) {
             throw bad(
                     operation,
                     "this backend has no %s of %s on %s"
@@ -380,7 +380,7 @@ final class ArgumentChecks {
         if (tag < 0) {
             throw bad(operation, "tag must not be negative, got %s".formatted(tag));
         }
-        int largest = operation.engine.capabilities().largestTag();
+        int largest = operation.runner.capabilities().largestTag();
         if (tag > largest) {
             throw bad(
                     operation,

@@ -188,7 +188,7 @@ public final class DefaultProcessGroup implements ProcessGroup {
      * ends the group, so the last work stands for all.
      */
     private static Work submit(List<Operation> operations) {
-        List<Work> works = operations.get(0).engine.submitBatch(operations);
+        List<Work> works = operations.get(0).runner.submitBatch(operations);
         return works.get(works.size() - 1);
     }
 

@@ -301,7 +301,7 @@ final class Operations {
 
     private Operation start(OperationKind kind, Engine engine) {
         Operation operation = empty.apply(engine);
-        operation.engine = engine;
+        operation.runner = engine;
         operation.kind = kind;
         return operation;
     }
@@ -332,7 +332,7 @@ final class Operations {
     }
 
     private static boolean has(Operation operation, Feature feature) {
-        return operation.engine.capabilities().has(feature);
+        return operation.runner.capabilities().has(feature);
     }
 
     /** Whether a call on several tensors is one operation on all, not one operation on each. */

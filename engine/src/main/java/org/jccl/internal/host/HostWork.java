@@ -30,7 +30,6 @@ public final class HostWork extends Operation implements Work {
         DONE
     }
 
-    private final HostEngine engine;
     private volatile State state = State.QUEUED;
     private long request;
     private int sourceRank = -1;
@@ -45,17 +44,21 @@ public final class HostWork extends Operation implements Work {
     private boolean polled;
 
     HostWork(HostEngine engine) {
-        this.engine = engine;
         clear();
+        runner = engine;
+    }
+
+    private HostEngine engine() {
+        return (HostEngine) runner;
     }
 
     @Override
     public void await() {
-        long began = engine.beginWait(this);
+        long began = engine().beginWait(this);
         try {
-            engine.await(this);
+            engine().await(this);
         } finally {
-            engine.endWait(this, began);
+            engine().endWait(this, began);
         }
         throwFailure();
     }
@@ -63,12 +66,12 @@ public final class HostWork extends Operation implements Work {
     @Override
     public void await(Duration timeout) {
         long deadline = Timeouts.deadline(timeout);
-        long began = engine.beginWait(this);
+        long began = engine().beginWait(this);
         boolean done;
         try {
             done = VirtualThreads.isCurrent() ? awaitFuture(deadline) : poll(deadline);
         } finally {
-            engine.endWait(this, began);
+            engine().endWait(this, began);
         }
         if (!done) {
             throw new WaitTimeoutException(
@@ -144,7 +147,7 @@ public final class HostWork extends Operation implements Work {
     @Override
     public boolean isCompleted() {
         if (state == State.STARTED) {
-            engine.completeIfReady(this);
+            engine().completeIfReady(this);
         }
         return state == State.DONE;
     }
@@ -207,7 +210,7 @@ public final class HostWork extends Operation implements Work {
     }
 
     private FailureContext context() {
-        return engine.contextOf(this);
+        return engine().contextOf(this);
     }
 
     private void throwFailure() {
@@ -241,7 +244,7 @@ public final class HostWork extends Operation implements Work {
     private void pollForFuture() {
         if (!polled) {
             polled = true;
-            engine.futures().begin();
+            engine().futures().begin();
         }
     }
 
@@ -289,7 +292,7 @@ public final class HostWork extends Operation implements Work {
             wasPolled = polled;
         }
         if (wasPolled) {
-            engine.futures().end();
+            engine().futures().end();
         }
         if (waitedFor != null) {
             waitedFor.complete(null);

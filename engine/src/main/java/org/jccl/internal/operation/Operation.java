@@ -21,7 +21,7 @@ import org.jccl.spi.StreamCommunicator;
 public class Operation {
 
     /** What runs it. */
-    public Runner engine;
+    public Runner runner;
 
     /** What to call. */
     public OperationKind kind;
@@ -96,7 +96,7 @@ public class Operation {
 
     /** Resets all fields. */
     public final void clear() {
-        engine = null;
+        runner = null;
         kind = null;
         input = 0;
         output = 0;
@@ -120,12 +120,12 @@ public class Operation {
 
     /** Runs it if it is pooled; see {@link Runner#run}. */
     public final int run() {
-        return engine.run(this);
+        return runner.run(this);
     }
 
     /** Issues it if it is not pooled; see {@link Runner#submit}. */
     public final Work submit() {
-        return engine.submit(this);
+        return runner.submit(this);
     }
 
     /** Returns how long it may take in a group with a timeout. */

@@ -105,7 +105,7 @@ void Exchange::wait(Clock::time_point deadline) {
       std::this_thread::yield();  // to another rank of this host, or the compiler of this one's virtual machine
     }
     if (ready < 0 && errno != EINTR) {
-      throw Failure(kInternal, std::string("can not wait for a message: ") + std::strerror(errno));
+      throw Failure(kInternal, std::string("cannot wait for a message: ") + std::strerror(errno));
     }
     if (ready == 0 && pause >= kFirstPause) {
       const std::string other = mesh_.otherAnnouncement();

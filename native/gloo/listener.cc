@@ -58,7 +58,7 @@ void await(int fd, short events, Clock::time_point deadline, const char* otherwi
     }
     ready = ::poll(&waiting, 1, pollMillis(deadline));
     if (ready < 0 && errno != EINTR) {
-      throw Failure(kInternal, "can not wait for a connection: " + reasonOf(errno));
+      throw Failure(kInternal, "cannot wait for a connection: " + reasonOf(errno));
     }
   }
 }
@@ -81,7 +81,7 @@ Link dial(const Contact& contact, const TlsContext* tls, Clock::time_point deadl
   const sockaddr_storage& to = contact.where.address;
   Socket socket(::socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (socket.get() < 0) {
-    throw Failure(kInternal, "can not open a connection: " + reasonOf(errno));
+    throw Failure(kInternal, "cannot open a connection: " + reasonOf(errno));
   }
   int error = 0;
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&to), lengthOf(to)) != 0) {
@@ -130,7 +130,7 @@ Listener::Listener(const std::string& address, const TlsContext* tls) : tls_(tls
       ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address_), lengthOf(address_)) != 0 ||
       ::listen(socket.get(), kBacklog) != 0 ||
       ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address_), &length) != 0) {
-    throw Failure(kInternal, "can not listen on " + address + ": " + reasonOf(errno));
+    throw Failure(kInternal, "cannot listen on " + address + ": " + reasonOf(errno));
   }
   fd_ = socket.release();
 }
@@ -165,7 +165,7 @@ bool Listener::await(int64_t number, Clock::time_point deadline) {
       waiting.push_back({caller.link.fd, caller.events, 0});
     }
     if (::poll(waiting.data(), waiting.size(), pollMillis(deadline)) < 0 && errno != EINTR) {
-      throw Failure(kInternal, "can not wait for a connection: " + reasonOf(errno));
+      throw Failure(kInternal, "cannot wait for a connection: " + reasonOf(errno));
     }
     acceptAll();
     callers_.erase(
@@ -182,7 +182,7 @@ void Listener::acceptAll() {
       continue;
     }
     if (fd < 0 && errno != EAGAIN) {
-      throw Failure(kInternal, "can not accept a connection: " + reasonOf(errno));
+      throw Failure(kInternal, "cannot accept a connection: " + reasonOf(errno));
     }
     if (fd < 0) {
       return;

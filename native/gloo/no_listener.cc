@@ -1,5 +1,5 @@
 // In the place of gloo's tcp/listener.cc, of which each device would have one: a second port that no rank needs, and a
-// process that ends when that port can not accept. Ranks connect through the listeners of listener.cc.
+// process that ends when that port cannot accept. Ranks connect through the listeners of listener.cc.
 #include <utility>
 
 #include <gloo/common/error.h>

@@ -135,7 +135,7 @@ Peer::Peer(Mesh* mesh, tcp::Device* device, int rank, Milliseconds timeout)
 }
 
 Peer::~Peer() {
-  // Closed here and not in the base class, so that the loop thread can not call into it in between.
+  // Closed here and not in the base class, so that the loop thread cannot call into it in between.
   std::lock_guard<std::mutex> lock(m_);
   if (state_ != CLOSED) {
     changeState(CLOSED);

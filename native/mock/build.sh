@@ -174,7 +174,7 @@ build_sccl() {
     for chip in "${chips[@]}"; do
         cp -u "$out/libtpudnn.so" "$wheel/libtpudnn.$chip.so"
         tpurt "$wheel/libtpurt.$chip.so" "$chip"
-        # The plugin for PyTorch, which carries the kernels and can not be loaded where there is no PyTorch.
+        # The plugin for PyTorch, which carries the kernels and cannot be loaded where there is no PyTorch.
         "$cxx" -shared -nostdlib -o "$wheel/libtorch_tpu.$chip.so" "-DMOCK_TPU_CHIP=\"$chip\"" \
             front/torch_tpu/kernels.S -Wl,--no-as-needed "$out/objects/libtorch.so"
     done

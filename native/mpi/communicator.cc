@@ -399,7 +399,7 @@ void Communicator::takeBack(Operation& receive) const {
   const Clock::time_point deadline = since + std::chrono::milliseconds(kCancelMillis);
   Pause pause;
   int done = 0;
-  // Why it can not be cancelled, or how it ended, adds nothing to the failure that is under way.
+  // Why it cannot be cancelled, or how it ended, adds nothing to the failure that is under way.
   MPI_Cancel(&request);
   while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done && Clock::now() < deadline) {
     pause();

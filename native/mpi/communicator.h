@@ -21,7 +21,7 @@ struct Options {
   // No message is longer than its receiver expects, so the library may write it without a look at its length, and ranks do
   // not compare what they are about to do.
   bool trusted;
-  // Tensors are in memory that the host can not read.
+  // Tensors are in memory that the host cannot read.
   bool onDevice;
 };
 

@@ -66,7 +66,7 @@ bool init() {
   int flag = 0;
   jccl::check(MPI_Finalized(&flag), "MPI_Finalized");
   if (flag) {
-    throw Failure(jccl::kInvalid, "MPI was finalised in this process and can not be initialised again");
+    throw Failure(jccl::kInvalid, "MPI was finalised in this process and cannot be initialised again");
   }
   int level = MPI_THREAD_SINGLE;
   jccl::check(MPI_Initialized(&flag), "MPI_Initialized");

@@ -47,7 +47,7 @@ JCCL_MPI_CALL void jccl_mpi_set_largest_call(int64_t bytes) noexcept;
 
 // Forms a communicator of processes of MPI_COMM_WORLD; only they call it, with the same tag. With checked not 0, ranks
 // compare what they are about to do; with trusted not 0, nobody looks whether messages fit; with on_device not 0, tensors
-// are where the host can not read them. Returns the handle.
+// are where the host cannot read them. Returns the handle.
 JCCL_MPI_CALL int64_t jccl_mpi_create(
     const int* world_ranks, int size, int tag, int checked, int trusted, int on_device) noexcept;
 

@@ -32,7 +32,7 @@ class Nothing {
       check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
       check(MPI_Irecv(&byte_, 1, MPI_BYTE, 0, 0, comm_, &request_), "MPI_Irecv");
     } catch (...) {
-      MPI_Comm_free(&comm_);  // why it was not used tells more than why it can not be freed
+      MPI_Comm_free(&comm_);  // why it was not used tells more than why it cannot be freed
       throw;
     }
   }

@@ -125,7 +125,7 @@ if ((ranks > 1)); then
     step "conformance-$ranks-ranks" 300 "${several[@]}" "$CONFORMANCE" \
         "$([[ $shared == yes ]] && echo shared || echo own)"
 else
-    skip conformance-2-ranks "one device, which several ranks can not share"
+    skip conformance-2-ranks "one device, which several ranks cannot share"
 fi
 if [[ $shared == yes ]]; then
     skip bandwidth "one device: there is no link to measure"

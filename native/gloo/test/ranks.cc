@@ -267,7 +267,7 @@ void nothing(const Rank& r) {
   require(jccl_gloo_await(r.handle, received) > 0 && jccl_gloo_await(r.handle, sent) == 0, "empty message", r.handle);
 }
 
-// A rank that can not take a connection says so at once.
+// A rank that cannot take a connection says so at once.
 void noDescriptors() {
   for (bool dialled = false; !dialled;) {
     int64_t handles[2];

@@ -207,7 +207,7 @@ void memoryOfAStream(const Context&) {
     EXPECT(cudaErrorInvalidValue, cudaPointerGetAttributes(&attributes, memory));
     cudaIpcMemHandle_t handle{};
     EXPECT(cudaErrorInvalidValue, cudaIpcGetMemHandle(&handle, memory));
-    // A process can not open what it has itself.
+    // A process cannot open what it has itself.
     OK(cudaIpcGetMemHandle(&handle, onDevice(1)));
     void* opened = nullptr;
     EXPECT(cudaErrorInvalidValue, cudaIpcOpenMemHandle(&opened, handle, cudaIpcMemLazyEnablePeerAccess));
@@ -557,7 +557,7 @@ void abortedUnderAThread(const Context& context) {
     ncclCommAbort(comm);
 }
 
-/** The thread stays inside, so the communicator can not be freed. */
+/** The thread stays inside, so the communicator cannot be freed. */
 void abortedAfterAMissedRevoke(const Context& context) {
     ncclComm_t comm = join(context);
     if (context.rank == 1) std::abort();

@@ -341,7 +341,7 @@ Position issue(const std::shared_ptr<const Recording>& recording, const Node& no
     if (!node.records) {
         lane.pushWait(event->place());
     } else if (event->record(lane) != Status::Ok) {
-        fatal("a graph can not record its event on device %d", lane.device);
+        fatal("a graph cannot record its event on device %d", lane.device);
     }
     return lane.tail();
 }

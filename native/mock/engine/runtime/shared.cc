@@ -48,7 +48,7 @@ Status exportBlock(const void* address, SharedBlock* block) {
 }
 
 Status importBlock(const SharedBlock& block, void** address) {
-    // The exporter can not open its own memory.
+    // The exporter cannot open its own memory.
     if (block.mark != mark || block.process == getpid()) return Status::InvalidValue;
     std::string path = "/proc/" + std::to_string(block.process) + "/fd/" + std::to_string(block.file);
     int file = open(path.c_str(), O_RDWR | O_CLOEXEC);

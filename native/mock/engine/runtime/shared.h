@@ -18,7 +18,7 @@ struct SharedBlock {
 
 /** Of the live block that an address lies in. */
 Status exportBlock(const void* address, SharedBlock* block);
-/** Maps a block of another process, once for each call. The host can not touch it. */
+/** Maps a block of another process, once for each call. The host cannot touch it. */
 Status importBlock(const SharedBlock& block, void** address);
 Status closeImport(void* address);
 

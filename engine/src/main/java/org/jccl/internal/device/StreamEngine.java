@@ -536,7 +536,11 @@ public final class StreamEngine extends Engine implements StreamGroup {
 
     private void setDeviceForQuery(DeviceWork work) {
         if (!work.isDone()) {
-            failOn(() -> DeviceRuntimes.setDeviceForQuery(runtime, device));
+            try { // not with failOn, whose argument would be garbage
+                DeviceRuntimes.setDeviceForQuery(runtime, device);
+            } catch (JcclException e) {
+                fail(e.at(context));
+            }
         }
     }
 

@@ -27,8 +27,13 @@ final class HostMemoryStaging implements Staging {
     final HostCommunicator communicator;
     final PollingWait polling;
     final PinnedMemory memory;
+
+    /** Of collectives. The watchdog, which brings receives forward, never waits for these. */
     final CopyStream down;
+
     final CopyStream up;
+    final CopyStream sends;
+    final CopyStream receives;
     private final EventPool events;
 
     private final Map<Long, Message> messages = new ConcurrentHashMap<>();
@@ -53,6 +58,8 @@ final class HostMemoryStaging implements Staging {
         this.events = new EventPool(runtime, false);
         this.down = new CopyStream(runtime, events, Copy.DEVICE_TO_HOST);
         this.up = new CopyStream(runtime, events, Copy.HOST_TO_DEVICE);
+        this.sends = new CopyStream(runtime, events, Copy.DEVICE_TO_HOST);
+        this.receives = new CopyStream(runtime, events, Copy.HOST_TO_DEVICE);
         FailureContext group = location.group();
         String name = "jccl-send-" + group.group() + "-" + group.rank();
         this.sender =
@@ -124,6 +131,8 @@ final class HostMemoryStaging implements Staging {
         CleanUp.run(where, location::enter);
         CleanUp.run(where, down::close);
         CleanUp.run(where, up::close);
+        CleanUp.run(where, sends::close);
+        CleanUp.run(where, receives::close);
         CleanUp.run(where, events::destroyAll);
         CleanUp.run(where, memory::close);
         CleanUp.run(where, location::close);

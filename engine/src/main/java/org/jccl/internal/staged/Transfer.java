@@ -55,12 +55,12 @@ final class Transfer {
 
     /** Begins to copy down what the library reads. */
     void copyDown() {
-        copy(staging.down, read, input);
+        copy(operation.kind == OperationKind.SEND ? staging.sends : staging.down, read, input);
     }
 
     /** Begins to copy up what the library has written. */
     void copyUp() {
-        copy(staging.up, written, output);
+        copy(operation.kind == OperationKind.RECV ? staging.receives : staging.up, written, output);
     }
 
     private void copy(CopyStream stream, Parts parts, PinnedMemory.Piece host) {

@@ -1,7 +1,6 @@
 package org.jccl.internal.device.failures;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
@@ -31,13 +30,13 @@ public final class StreamClocks {
 
     private static final Map<Device, StreamClocks> BY_DEVICE = new ConcurrentHashMap<>();
 
-    /**
-     * Few: a program has a handful of streams, and only those that wait for operations are here.
-     */
-    private long[] handles = new long[4];
+    private record Known(long stream, VectorClock clock) {}
 
-    private VectorClock[] streams = new VectorClock[4];
-    private int count;
+    /**
+     * Few: a program has a handful of streams, and only the ones that wait for operations are here.
+     * A call of a collective uses no iterator, which would be garbage.
+     */
+    private final List<Known> streams = new ArrayList<>();
 
     /** Operations that graphs have captured: any stream may run them. */
     private final VectorClock captured = new VectorClock();
@@ -148,9 +147,10 @@ public final class StreamClocks {
         VectorClock own = find(stream);
         JcclException failure = own == null ? null : own.report(again, null);
         failure = captured.report(again, failure);
-        for (int i = 0; i < count; i++) {
-            if (isBefore(handles[i], stream)) {
-                failure = streams[i].report(again, failure);
+        for (int i = 0; i < streams.size(); i++) {
+            Known known = streams.get(i);
+            if (isBefore(known.stream, stream)) {
+                failure = known.clock.report(again, failure);
             }
         }
         return failure;
@@ -161,9 +161,9 @@ public final class StreamClocks {
         VectorClock own = find(stream);
         VectorClock clock = own == null ? new VectorClock() : own.copy();
         clock.merge(captured);
-        for (int i = 0; i < count; i++) {
-            if (isBefore(handles[i], stream)) {
-                clock.merge(streams[i]);
+        for (Known known : streams) {
+            if (isBefore(known.stream, stream)) {
+                clock.merge(known.clock);
             }
         }
         return new EventClock(clock);
@@ -194,23 +194,13 @@ public final class StreamClocks {
     }
 
     private boolean hasOthersBefore(long stream) {
-        for (int i = 0; i < count; i++) {
-            if (isBefore(handles[i], stream)) {
-                return true;
-            }
-        }
-        return false;
+        return streams.stream().anyMatch(known -> isBefore(known.stream, stream));
     }
 
     /** A stream is created or destroyed; its handle may have been or be that of another stream. */
     public synchronized void forget(long stream) {
         withDefault.remove(stream);
-        for (int i = 0; i < count; i++) {
-            if (handles[i] == stream) {
-                remove(i);
-                return;
-            }
-        }
+        streams.removeIf(known -> known.stream == stream);
     }
 
     /** A stream waits for the operations of a timeline, up to a number. */
@@ -229,9 +219,10 @@ public final class StreamClocks {
         if (all != null) {
             into.mergeUnreported(all, own);
         }
-        for (int i = 0; i < count; i++) {
-            if (isBefore(handles[i], stream)) {
-                into.mergeUnreported(streams[i], own);
+        for (int i = 0; i < streams.size(); i++) {
+            Known known = streams.get(i);
+            if (isBefore(known.stream, stream)) {
+                into.mergeUnreported(known.clock, own);
             }
         }
     }
@@ -268,42 +259,23 @@ public final class StreamClocks {
     }
 
     private VectorClock find(long stream) {
-        for (int i = 0; i < count; i++) {
-            if (handles[i] == stream) {
-                return streams[i];
+        for (int i = 0; i < streams.size(); i++) {
+            Known known = streams.get(i);
+            if (known.stream == stream) {
+                return known.clock;
             }
         }
         return null;
     }
 
     private VectorClock clockOf(long stream) {
-        VectorClock known = find(stream);
-        if (known != null) {
-            return known;
+        VectorClock clock = find(stream);
+        if (clock == null) {
+            streams.forEach(known -> known.clock.removeEnded());
+            streams.removeIf(known -> known.clock.isEmpty());
+            clock = new VectorClock();
+            streams.add(new Known(stream, clock));
         }
-        removeIdle();
-        if (count == handles.length) {
-            handles = Arrays.copyOf(handles, 2 * count);
-            streams = Arrays.copyOf(streams, 2 * count);
-        }
-        handles[count] = stream;
-        streams[count] = new VectorClock();
-        return streams[count++];
-    }
-
-    private void removeIdle() {
-        for (int i = count - 1; i >= 0; i--) {
-            streams[i].removeEnded();
-            if (streams[i].isEmpty()) {
-                remove(i);
-            }
-        }
-    }
-
-    private void remove(int i) {
-        count--;
-        handles[i] = handles[count];
-        streams[i] = streams[count];
-        streams[count] = null;
+        return clock;
     }
 }

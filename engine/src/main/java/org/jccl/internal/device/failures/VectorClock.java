@@ -1,6 +1,7 @@
 package org.jccl.internal.device.failures;
 
-import java.util.Arrays;
+import java.util.ArrayList;
+import java.util.List;
 import org.jccl.JcclException;
 import org.jccl.internal.engine.GroupFailure;
 
@@ -13,64 +14,74 @@ final class VectorClock {
     /** The number of an operation that a graph repeats, so that it never has ended. */
     static final long REPEATED = Long.MAX_VALUE;
 
-    private Timeline[] timelines = new Timeline[2];
-    private long[] numbers = new long[2];
+    /** The operations of a timeline, up to a number. */
+    private static final class Component {
 
-    /** Whether the program knows that the operation failed. */
-    private boolean[] reported = new boolean[2];
+        private final Timeline timeline;
+        private long number;
 
-    private int count;
+        /** Whether the program knows that the operation failed. */
+        private boolean reported;
 
-    VectorClock() {}
+        Component(Timeline timeline, long number) {
+            this.timeline = timeline;
+            this.number = number;
+        }
 
-    private VectorClock(VectorClock other) {
-        timelines = other.timelines.clone();
-        numbers = other.numbers.clone();
-        reported = other.reported.clone();
-        count = other.count;
+        Component copy() {
+            Component copy = new Component(timeline, number);
+            copy.reported = reported;
+            return copy;
+        }
+
+        GroupFailure group() {
+            return timeline.group();
+        }
+
+        boolean isOver() {
+            return timeline.hasSucceeded(number) || reported && group().isOver();
+        }
     }
 
+    private final List<Component> components = new ArrayList<>(2);
+
     VectorClock copy() {
-        return new VectorClock(this);
+        VectorClock copy = new VectorClock();
+        components.forEach(each -> copy.components.add(each.copy()));
+        return copy;
     }
 
     boolean isEmpty() {
-        return count == 0;
+        return components.isEmpty();
     }
 
     void add(Timeline timeline, long number) {
-        for (int i = 0; i < count; i++) {
-            if (timelines[i] == timeline) {
-                numbers[i] = Math.max(numbers[i], number);
+        for (int i = 0; i < components.size(); i++) {
+            Component known = components.get(i);
+            if (known.timeline == timeline) {
+                known.number = Math.max(known.number, number);
                 return;
             }
         }
         removeEnded();
-        if (count == timelines.length) {
-            timelines = Arrays.copyOf(timelines, 2 * count);
-            numbers = Arrays.copyOf(numbers, 2 * count);
-            reported = Arrays.copyOf(reported, 2 * count);
-        }
-        timelines[count] = timeline;
-        numbers[count] = number;
-        reported[count] = false;
-        count++;
+        components.add(new Component(timeline, number));
     }
 
     /** Takes the maximum of both clocks. */
     void merge(VectorClock other) {
-        for (int i = 0; i < other.count; i++) {
-            if (!other.isOver(i)) {
-                add(other.timelines[i], other.numbers[i]);
+        for (Component each : other.components) {
+            if (!each.isOver()) {
+                add(each.timeline, each.number);
             }
         }
     }
 
     /** The same, without operations of one group, and without failures that were reported. */
     void mergeUnreported(VectorClock other, GroupFailure own) {
-        for (int i = 0; i < other.count; i++) {
-            if (other.timelines[i].group() != own && !other.reported[i] && !other.isOver(i)) {
-                add(other.timelines[i], other.numbers[i]);
+        for (int i = 0; i < other.components.size(); i++) {
+            Component each = other.components.get(i);
+            if (each.group() != own && !each.reported && !each.isOver()) {
+                add(each.timeline, each.number);
             }
         }
     }
@@ -80,36 +91,19 @@ final class VectorClock {
      * replaced the group.
      */
     void removeEnded() {
-        int kept = 0;
-        for (int i = 0; i < count; i++) {
-            if (!isOver(i)) {
-                timelines[kept] = timelines[i];
-                numbers[kept] = numbers[i];
-                reported[kept] = reported[i];
-                kept++;
-            }
-        }
-        Arrays.fill(timelines, kept, count, null);
-        count = kept;
-    }
-
-    private boolean isOver(int i) {
-        return timelines[i].hasSucceeded(numbers[i])
-                || reported[i] && timelines[i].group().isOver();
+        components.removeIf(Component::isOver);
     }
 
     /** Asks the libraries of all groups for asynchronous errors. */
     void askLibraries() {
-        for (int i = 0; i < count; i++) {
-            timelines[i].group().pollAsyncError();
-        }
+        components.forEach(each -> each.group().pollAsyncError());
     }
 
     /** All operations have ended. */
     void ended() {
-        for (int i = 0; i < count; i++) {
-            if (numbers[i] != REPEATED) {
-                timelines[i].ended(numbers[i]);
+        for (Component each : components) {
+            if (each.number != REPEATED) {
+                each.timeline.ended(each.number);
             }
         }
     }
@@ -124,12 +118,12 @@ final class VectorClock {
      */
     JcclException report(boolean again, JcclException other) {
         JcclException first = other;
-        for (int i = 0; i < count; i++) {
-            GroupFailure group = timelines[i].group();
-            JcclException failure = timelines[i].failureOf(numbers[i]);
-            if (failure != null && (again ? !isOver(i) : !reported[i])) {
-                if (first == null || group.isOver()) {
-                    reported(group);
+        for (int i = 0; i < components.size(); i++) {
+            Component each = components.get(i);
+            JcclException failure = each.timeline.failureOf(each.number);
+            if (failure != null && (again ? !each.isOver() : !each.reported)) {
+                if (first == null || each.group().isOver()) {
+                    reported(each.group());
                 }
                 first = first == null ? failure : first;
             }
@@ -139,18 +133,15 @@ final class VectorClock {
 
     /** The failure of a group was reported to the program. */
     void reported(GroupFailure group) {
-        for (int i = 0; i < count; i++) {
-            reported[i] |= timelines[i].group() == group;
+        for (Component each : components) {
+            each.reported |= each.group() == group;
         }
     }
 
     /** Whether an operation of a group is here that has not succeeded. */
     boolean has(GroupFailure group) {
-        for (int i = 0; i < count; i++) {
-            if (timelines[i].group() == group && !timelines[i].hasSucceeded(numbers[i])) {
-                return true;
-            }
-        }
-        return false;
+        return components.stream()
+                .anyMatch(
+                        each -> each.group() == group && !each.timeline.hasSucceeded(each.number));
     }
 }

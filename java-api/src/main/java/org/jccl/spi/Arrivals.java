@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -321,6 +322,28 @@ public final class Arrivals {
         List<Integer> missing = new ArrayList<>(missing(store, ranks.subList(0, half), key));
         missing.addAll(missing(store, ranks.subList(half, ranks.size()), key));
         return missing;
+    }
+
+    /**
+     * Reads the values of ranks.
+     *
+     * @param store that has the keys
+     * @param ranks to look for, in their order
+     * @param key of each
+     * @return the values of those whose key exists, as text
+     */
+    public static SortedMap<Integer, String> present(
+            Store store, List<Integer> ranks, IntFunction<String> key) {
+        List<Integer> came = new ArrayList<>(ranks);
+        came.removeAll(new HashSet<>(missing(store, ranks, key)));
+        SortedMap<Integer, String> found = new TreeMap<>();
+        if (!came.isEmpty()) {
+            List<byte[]> values = store.multiGet(came.stream().map(key::apply).toList());
+            for (int i = 0; i < came.size(); i++) {
+                found.put(came.get(i), text(values.get(i)));
+            }
+        }
+        return found;
     }
 
     /**

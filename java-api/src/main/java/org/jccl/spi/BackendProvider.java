@@ -39,7 +39,7 @@ public interface BackendProvider {
      *
      * @return none of {@link #deviceTypes()}
      */
-    default Set<String> foreignDeviceTypes() {
+    default Set<String> deviceTypesOfOtherBindings() {
         return Set.of();
     }
 

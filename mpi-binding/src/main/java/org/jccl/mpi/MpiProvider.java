@@ -44,7 +44,7 @@ public final class MpiProvider implements BackendProvider {
 
     /** If the library is CUDA-aware, see {@link #takesCuda}. */
     @Override
-    public Set<String> foreignDeviceTypes() {
+    public Set<String> deviceTypesOfOtherBindings() {
         return Set.of("cuda");
     }
 

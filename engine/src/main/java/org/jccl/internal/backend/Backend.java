@@ -16,7 +16,7 @@ public record Backend(BackendProvider provider, Device device, Optional<BackendO
 
     /** Returns whether the library works on the host, while another binding drives the device. */
     public boolean isDrivenByOtherBinding() {
-        return provider.foreignDeviceTypes().contains(device.type());
+        return provider.deviceTypesOfOtherBindings().contains(device.type());
     }
 
     /** Returns whether the library takes host memory only, and tensors are copied through it. */

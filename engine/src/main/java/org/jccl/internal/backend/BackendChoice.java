@@ -129,7 +129,7 @@ final class BackendChoice {
     /** Returns the types of devices whose tensors a backend takes, in alphabetical order. */
     private Set<String> takes(BackendProvider provider) {
         Set<String> types = new TreeSet<>(provider.deviceTypes());
-        types.addAll(provider.foreignDeviceTypes());
+        types.addAll(provider.deviceTypesOfOtherBindings());
         if (provider.stagesDevices()) {
             present.forEach(other -> types.addAll(other.deviceTypes()));
         }

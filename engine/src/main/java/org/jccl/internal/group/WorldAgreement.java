@@ -3,7 +3,6 @@ package org.jccl.internal.group;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
@@ -11,7 +10,6 @@ import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
@@ -417,7 +415,7 @@ public final class WorldAgreement {
     /** Says which absent ranks wait, or waited, for a world of another size. */
     private String inOtherWorlds(List<Integer> absent) {
         SortedMap<Integer, List<Integer>> bySize = new TreeMap<>();
-        values(worlds, absent, WorldAgreement::sizeOf)
+        Arrivals.present(worlds, absent, WorldAgreement::sizeOf)
                 .forEach(
                         (other, text) -> {
                             int theirs = Integer.parseInt(text);
@@ -448,21 +446,7 @@ public final class WorldAgreement {
 
     /** Returns the tickets of ranks. Ranks that never wrote one are not among the keys. */
     private Map<Integer, String> present(List<Integer> ranks) {
-        return values(store, ranks, WorldAgreement::ticketOf);
-    }
-
-    private static Map<Integer, String> values(
-            Store from, List<Integer> ranks, IntFunction<String> key) {
-        List<Integer> came = new ArrayList<>(ranks);
-        came.removeAll(new HashSet<>(Arrivals.missing(from, ranks, key)));
-        Map<Integer, String> found = new TreeMap<>();
-        if (!came.isEmpty()) {
-            List<byte[]> values = from.multiGet(came.stream().map(key::apply).toList());
-            for (int i = 0; i < came.size(); i++) {
-                found.put(came.get(i), Arrivals.text(values.get(i)));
-            }
-        }
-        return found;
+        return Arrivals.present(store, ranks, WorldAgreement::ticketOf);
     }
 
     private OperationTimeoutException missing(StoreTimeoutException cause) {

@@ -104,7 +104,7 @@ class DeviceLocationTest {
                                         switch (method.getName()) {
                                             case "name" -> "test";
                                             case "deviceTypes" -> Set.of(DEVICE.type());
-                                            case "foreignDeviceTypes" -> Set.of();
+                                            case "deviceTypesOfOtherBindings" -> Set.of();
                                             case "create" -> library.communicator();
                                             default -> null;
                                         });

@@ -2,11 +2,8 @@ package org.jccl.bootstrap;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.stream.IntStream;
 import org.jccl.StoreTimeoutException;
 import org.jccl.spi.Arrivals;
@@ -54,16 +51,7 @@ record WorkerBarrier(TcpStore store, Membership member) {
 
     /** Returns the hosts of the ranks that have come. */
     private SortedMap<Integer, String> hostsOf(List<Integer> ranks) {
-        List<Integer> came = new ArrayList<>(ranks);
-        came.removeAll(new HashSet<>(Arrivals.missing(store, ranks, rank -> HERE + rank)));
-        SortedMap<Integer, String> hosts = new TreeMap<>();
-        if (!came.isEmpty()) {
-            List<byte[]> values = store.multiGet(came.stream().map(rank -> HERE + rank).toList());
-            for (int i = 0; i < came.size(); i++) {
-                hosts.put(came.get(i), Arrivals.text(values.get(i)));
-            }
-        }
-        return hosts;
+        return Arrivals.present(store, ranks, rank -> HERE + rank);
     }
 
     /** Ranks of another API are counted, but do not register. */

@@ -29,7 +29,7 @@ public final class DefaultBatch implements Batch {
 
     DefaultBatch(Group group) {
         this.group = group;
-        this.operations = new Operations(group, this::next);
+        this.operations = new Operations(group, this::next, 0);
     }
 
     @Override

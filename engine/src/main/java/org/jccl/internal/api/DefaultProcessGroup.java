@@ -36,7 +36,7 @@ public final class DefaultProcessGroup implements ProcessGroup {
     /** Wraps a connected group, which it closes. */
     public DefaultProcessGroup(Group group) {
         this.group = group;
-        this.operations = new Operations(group, Engine::newOperation);
+        this.operations = new Operations(group, Engine::newOperation, 0);
         this.sync = new Sync(group, 0);
         Leaks.GROUPS.watch(this, group::isClosed, toString());
     }
@@ -321,13 +321,7 @@ public final class DefaultProcessGroup implements ProcessGroup {
          */
         Sync(Group group, long timeoutNanos) {
             this.group = group;
-            this.operations = new Operations(group, engine -> borrow(engine, timeoutNanos));
-        }
-
-        private static Operation borrow(Engine engine, long timeoutNanos) {
-            Operation operation = engine.borrow();
-            operation.timeoutNanos = timeoutNanos;
-            return operation;
+            this.operations = new Operations(group, Engine::borrow, timeoutNanos);
         }
 
         @Override

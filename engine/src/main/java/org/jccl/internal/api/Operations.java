@@ -25,6 +25,7 @@ final class Operations {
 
     private final Group group;
     private final Function<Engine, Operation> empty;
+    private final long timeoutNanos;
     private final int rank;
     private final int size;
     private final ArgumentChecks checks;
@@ -33,10 +34,12 @@ final class Operations {
      * Creates the operations of a group.
      *
      * @param empty returns an empty operation of the engine that its tensors need
+     * @param timeoutNanos how long each may take, or 0 for the timeout of the group
      */
-    Operations(Group group, Function<Engine, Operation> empty) {
+    Operations(Group group, Function<Engine, Operation> empty, long timeoutNanos) {
         this.group = group;
         this.empty = empty;
+        this.timeoutNanos = timeoutNanos;
         this.rank = group.context().rank();
         this.size = group.size();
         this.checks = new ArgumentChecks(group.context(), size);
@@ -303,6 +306,7 @@ final class Operations {
         Operation operation = empty.apply(engine);
         operation.runner = engine;
         operation.kind = kind;
+        operation.timeoutNanos = timeoutNanos;
         return operation;
     }
 

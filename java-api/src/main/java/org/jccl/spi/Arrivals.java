@@ -2,10 +2,12 @@ package org.jccl.spi;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicReference;
@@ -38,6 +40,9 @@ public final class Arrivals {
 
     /** How much earlier than others a rank may give up. Ranks start to wait at about one time. */
     private static final Duration GIVING_UP_TIME = Duration.ofSeconds(1);
+
+    /** Stands instead of the first length if a rank stopped waiting. */
+    private static final int STOPPED = -1;
 
     private static final String SILENT =
             "the store does not answer, so nobody knows which have not come";
@@ -108,7 +113,7 @@ public final class Arrivals {
     private List<byte[]> exchange(int rank, Duration within, String what, Duration timeout) {
         if (rank == 0) {
             List<byte[]> values = await(within, what, timeout);
-            byte[] all = ExchangedValues.encode(values);
+            byte[] all = encode(values);
             requireNotStopped(store.compareSet(everything(), new byte[0], all), what);
             return values;
         }
@@ -120,8 +125,8 @@ public final class Arrivals {
                     absent.equals(allArrived())
                             ? absent + ", but rank 0 has not passed on what they said"
                             : absent;
-            byte[] decided = stop(ExchangedValues.encodeStopped(rank, why), e);
-            if (ExchangedValues.stopped(decided).isPresent()) {
+            byte[] decided = stop(encodeStopped(rank, why), e);
+            if (stopped(decided).isPresent()) {
                 throw late(why, what, timeout, e);
             }
             return decoded(decided);
@@ -153,7 +158,7 @@ public final class Arrivals {
     }
 
     private static void requireNotStopped(byte[] all, String what) {
-        ExchangedValues.stopped(all)
+        stopped(all)
                 .ifPresent(
                         why -> {
                             throw new OperationTimeoutException(
@@ -167,13 +172,53 @@ public final class Arrivals {
     }
 
     private List<byte[]> decoded(byte[] all) {
-        return ExchangedValues.decode(all, size)
+        return decode(all, size)
                 .orElseThrow(
                         () ->
                                 corrupt(
                                         everything(),
                                         text(all),
                                         "of rank 0 instead of what " + size + " ranks said"));
+    }
+
+    // The one value that ends an exchange for all ranks: either what every rank wrote, or the
+    // reason why one rank stopped waiting.
+
+    private static byte[] encode(List<byte[]> values) {
+        int length = values.stream().mapToInt(value -> Integer.BYTES + value.length).sum();
+        ByteBuffer all = ByteBuffer.allocate(length);
+        values.forEach(value -> all.putInt(value.length).put(value));
+        return all.array();
+    }
+
+    private static byte[] encodeStopped(int rank, String why) {
+        byte[] text = ("rank " + rank + " waits no longer: " + why).getBytes(UTF_8);
+        return ByteBuffer.allocate(Integer.BYTES + text.length).putInt(STOPPED).put(text).array();
+    }
+
+    /** Returns why a rank stopped waiting, or empty if the value has what every rank wrote. */
+    private static Optional<String> stopped(byte[] all) {
+        return all.length >= Integer.BYTES && ByteBuffer.wrap(all).getInt() == STOPPED
+                ? Optional.of(new String(all, Integer.BYTES, all.length - Integer.BYTES, UTF_8))
+                : Optional.empty();
+    }
+
+    /**
+     * Returns what each rank wrote, or empty if the bytes are not the values of that many ranks.
+     */
+    private static Optional<List<byte[]>> decode(byte[] all, int size) {
+        ByteBuffer in = ByteBuffer.wrap(all);
+        List<byte[]> values = new ArrayList<>(size);
+        while (in.remaining() >= Integer.BYTES) {
+            int length = in.getInt();
+            if (length < 0 || length > in.remaining()) {
+                break;
+            }
+            byte[] value = new byte[length];
+            in.get(value);
+            values.add(value);
+        }
+        return values.size() == size && !in.hasRemaining() ? Optional.of(values) : Optional.empty();
     }
 
     /** The key under which rank 0 writes all values. */

@@ -1,11 +1,14 @@
 package org.jccl.bootstrap;
 
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.stream.IntStream;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.Store;
@@ -19,14 +22,17 @@ import org.jccl.internal.rendezvous.RankVariables;
 import org.jccl.internal.rendezvous.RunId;
 import org.jccl.internal.rendezvous.StoreUrl;
 import org.jccl.internal.rendezvous.WorldStore;
+import org.jccl.spi.Arrivals;
 import org.jccl.spi.BackendProvider.Broadcast;
 import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.Deadline;
 import org.jccl.spi.Descriptors;
 import org.jccl.spi.Durations;
+import org.jccl.spi.LocalHost;
 import org.jccl.spi.PathSetting;
 import org.jccl.spi.WaitLog;
 import org.jccl.store.FileStore;
+import org.jccl.store.TcpStore;
 
 /**
  * The membership of this process in a job, and a store that all ranks can reach. It corresponds to
@@ -36,6 +42,9 @@ import org.jccl.store.FileStore;
  * <p>Thread-safe.
  */
 public final class Rendezvous implements AutoCloseable {
+
+    /** Set by each rank that has reached the store, except ranks that do not run JCCL. */
+    private static final String HERE = "jccl/here/";
 
     private static final String ENVIRONMENT = "env";
 
@@ -242,7 +251,7 @@ public final class Rendezvous implements AutoCloseable {
                             Optional.of(served.port()),
                             false,
                             0);
-            new WorkerBarrier(served.client(), member).pass(serve, limit.atMost(timeout));
+            passBarrier(served.client(), member, serve, limit.atMost(timeout));
             return new Rendezvous(member, served.client(), served::close);
         } catch (RuntimeException | Error e) {
             if (served != null) {
@@ -377,7 +386,7 @@ public final class Rendezvous implements AutoCloseable {
                     serve
                             ? HostedStore.serve(host, port, run.contents(), tls, timeout)
                             : connect(member, host, port, run, tls, timeout);
-            new WorkerBarrier(hosted.client(), member).pass(serve, limit.atMost(timeout));
+            passBarrier(hosted.client(), member, serve, limit.atMost(timeout));
         } catch (RuntimeException | Error e) {
             if (hosted != null) {
                 hosted.close();
@@ -425,6 +434,45 @@ public final class Rendezvous implements AutoCloseable {
         return failure instanceof StoreTimeoutException
                 ? new StoreTimeoutException(reason, failure)
                 : new StoreException(reason, failure);
+    }
+
+    /**
+     * Registers this rank and, if it serves the store, waits for the others.
+     *
+     * @throws StoreTimeoutException if not every rank comes in time; the message names the missing
+     *     ones
+     */
+    private static void passBarrier(
+            TcpStore store, Membership member, boolean serves, Duration timeout) {
+        store.set(hereKey(member.rank()), LocalHost.name().getBytes(StandardCharsets.UTF_8));
+        store.joinWorkers();
+        if (serves) {
+            try {
+                WaitLog.during(
+                        "rank 0",
+                        0,
+                        member.worldSize(),
+                        ranks -> Arrivals.present(store, ranks, Rendezvous::hereKey),
+                        () -> {
+                            store.awaitWorkers(member.worldSize(), timeout);
+                            return member;
+                        });
+            } catch (StoreTimeoutException e) {
+                throw new StoreTimeoutException(
+                        e.reason() + ". Missing: " + missing(store, member), e);
+            }
+        }
+    }
+
+    /** Ranks of another API are counted, but do not register. */
+    private static String missing(TcpStore store, Membership member) {
+        List<Integer> all = IntStream.range(0, member.worldSize()).boxed().toList();
+        List<Integer> silent = Arrivals.missing(store, all, Rendezvous::hereKey);
+        return "ranks " + Arrivals.ranks(silent) + ", except ranks that do not run JCCL";
+    }
+
+    private static String hereKey(int rank) {
+        return HERE + rank;
     }
 
     /**

@@ -5,6 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
@@ -18,6 +19,8 @@ import org.jccl.spi.Polling;
  * JVM.
  */
 final class FileLock implements AutoCloseable {
+
+    private static final Path LOCKS = Path.of("/proc/locks");
 
     private static final long MAX_SECONDS = TimeUnit.DAYS.toSeconds(365);
 
@@ -151,7 +154,7 @@ final class FileLock implements AutoCloseable {
     }
 
     private static String advice(Path file) {
-        return FileLockHolder.of(file)
+        return holder(file)
                 .map(holder -> holder + " holds it. Let it continue, or end it")
                 .orElse(
                         "check that the directory is writable and that no stopped process holds"
@@ -187,6 +190,52 @@ final class FileLock implements AutoCloseable {
         if (!ended(command)) {
             command.destroyForcibly();
             throw new StoreException(unanswered(file, GRACE_SECONDS), null);
+        }
+    }
+
+    /**
+     * Describes the process of this host that holds the {@code flock(2)} lock of a file. Empty if
+     * it cannot be determined: locks of other hosts are not listed in {@code /proc/locks}.
+     */
+    private static Optional<String> holder(Path file) {
+        try {
+            String inode = ":" + Files.getAttribute(file, "unix:ino");
+            for (String line : Files.readAllLines(LOCKS)) {
+                // 1: FLOCK ADVISORY WRITE 4711 fe:00:2154514 0 EOF; an arrow marks a waiter
+                String[] fields = line.split(" +");
+                if (fields.length > 5 && fields[1].equals("FLOCK") && fields[5].endsWith(inode)) {
+                    return ProcessHandle.of(Long.parseLong(fields[4])).flatMap(FileLock::text);
+                }
+            }
+        } catch (IOException | NumberFormatException | UnsupportedOperationException e) {
+            return Optional.empty(); // the holder only improves a message
+        }
+        return Optional.empty();
+    }
+
+    private static Optional<String> text(ProcessHandle holder) {
+        boolean isCommand =
+                holder.info().command().filter(name -> name.endsWith("/flock")).isPresent();
+        Optional<ProcessHandle> process = isCommand ? holder.parent() : Optional.of(holder);
+        return process.map(
+                each ->
+                        "process %s%s%s"
+                                .formatted(
+                                        each.pid(),
+                                        each.info()
+                                                .command()
+                                                .map(name -> " (" + name + ")")
+                                                .orElse(""),
+                                        isStopped(each.pid()) ? ", which is stopped," : ""));
+    }
+
+    /** Like {@code 4711 (java) T 1 ...}, where the name may have spaces and brackets. */
+    private static boolean isStopped(long pid) {
+        try {
+            String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));
+            return stat.startsWith("T", stat.lastIndexOf(')') + 2);
+        } catch (IOException ended) {
+            return false;
         }
     }
 }

@@ -13,7 +13,9 @@ import java.util.Map;
 /** A JVM of its own, because mocks read their settings from the environment and load once. */
 public final class ChildJvm {
 
-    private static final String[] SHORT_LIVED = {"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"};
+    private static final String[] SHORT_LIVED = {
+        "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", Patience.OPTION
+    };
 
     /** Where a binding looks for its libraries, and where they are unpacked. */
     private static final List<String> INHERITED = List.of("org.jccl.", "org.bytedeco.");
@@ -24,7 +26,8 @@ public final class ChildJvm {
     private ChildJvm() {}
 
     /**
-     * Options of a JVM that lives for seconds, with which it starts in less processor time.
+     * Options of a JVM that lives for seconds, with which it starts in less processor time, and is
+     * as patient as this one.
      *
      * @return options, in a new array
      */

@@ -14,6 +14,9 @@ public final class Patience {
      */
     private static final int SLOWNESS = Integer.getInteger("org.jccl.conformance.slowness", 1);
 
+    /** The option of a JVM that a test starts, whose deadlines are as patient. */
+    static final String OPTION = "-Dorg.jccl.conformance.slowness=" + SLOWNESS;
+
     /**
      * A deadline that never passes in a test: JUnit ends the test before, and shows where its
      * threads are. For tests that something ends a wait before its deadline.

@@ -45,7 +45,16 @@ final class Transfer {
                     default -> false;
                 };
         this.input = staging.memory.take(Math.max(1, inPlace ? Math.max(reads, writes) : reads));
-        this.output = inPlace ? input : staging.memory.take(Math.max(1, writes));
+        this.output = inPlace ? input : takeBeside(input, Math.max(1, writes));
+    }
+
+    private PinnedMemory.Piece takeBeside(PinnedMemory.Piece first, long bytes) {
+        try {
+            return staging.memory.take(bytes);
+        } catch (RuntimeException | OutOfMemoryError e) {
+            staging.memory.giveBack(first);
+            throw e;
+        }
     }
 
     /** The address of the host memory of a message. */

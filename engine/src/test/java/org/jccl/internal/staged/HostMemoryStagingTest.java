@@ -49,6 +49,9 @@ class HostMemoryStagingTest {
     /** How often the device was asked whether one has ended. */
     private final AtomicInteger questions = new AtomicInteger();
 
+    /** How many pieces of host memory the device has. */
+    private final AtomicInteger pieces = new AtomicInteger(100);
+
     private RuntimeException copyFailure;
     private RuntimeException refusal;
 
@@ -60,7 +63,12 @@ class HostMemoryStagingTest {
                             (proxy, method, arguments) ->
                                     switch (method.getName()) {
                                         case "createStream", "createEvent" -> 7L;
-                                        case "allocateHost" -> 0L;
+                                        case "allocateHost" -> {
+                                            if (pieces.getAndDecrement() <= 0) {
+                                                throw new OutOfMemoryError("no host memory");
+                                            }
+                                            yield 0L;
+                                        }
                                         case "queryEvent" -> {
                                             questions.incrementAndGet();
                                             yield copies;
@@ -145,6 +153,16 @@ class HostMemoryStagingTest {
         assertThat(told).containsExactly("down", "allReduce");
         refusal = null;
         staging.run(sum(1, Memory.borrowed(null)));
+    }
+
+    @Test
+    void memoryForTheInputIsKeptIfThereIsNoneForTheOutput() {
+        pieces.set(1);
+        Operation gather = sum(3 << 20, Memory.borrowed(null));
+        gather.kind = OperationKind.ALL_GATHER;
+        assertThatThrownBy(() -> staging.run(gather)).isInstanceOf(OutOfMemoryError.class);
+        staging.run(sum(3 << 20, Memory.borrowed(null)));
+        assertThat(told).containsExactly("down", "allReduce", "up");
     }
 
     /** A device that is asked only says that the copy is over. */

@@ -3,10 +3,10 @@ package org.jccl;
 import java.util.List;
 
 /**
- * Operations that are issued together, as PyTorch's {@code batch_isend_irecv} and coalescing. If
- * the library supports groups of calls, they become one group, so that for instance sends and
- * receives in both directions cannot block each other. Arguments and checks are those of {@link
- * ProcessGroup}.
+ * A list of operations that are issued together, like PyTorch's {@code batch_isend_irecv} and its
+ * coalescing. If the library supports groups of calls, the operations form one group. Sends and
+ * receives in both directions then cannot block each other. Arguments, checks and exceptions are
+ * those of {@link ProcessGroup}.
  *
  * <p>Not thread-safe. A batch can be issued once. Programs must not implement this interface: later
  * versions may add methods.

@@ -1,8 +1,8 @@
 package org.jccl;
 
 /**
- * The environment does not define the rank of this process or the address of the others, or is
- * contradictory.
+ * The environment is contradictory, or it does not define the rank of this process or the address
+ * of the other ranks.
  */
 public final class BootstrapException extends JcclException {
 

@@ -22,7 +22,9 @@ public enum DataType {
     FLOAT32(4, Kind.FLOATING),
     /** IEEE 754 double precision. */
     FLOAT64(8, Kind.FLOATING),
-    /** One byte, 0 or 1. Reduces as in PyTorch: SUM and MAX are "or", PRODUCT and MIN are "and". */
+    /**
+     * One byte, 0 or 1. Reductions follow PyTorch: SUM and MAX are "or", PRODUCT and MIN are "and".
+     */
     BOOL(1, Kind.BOOLEAN),
     /** 8-bit float with 4 exponent bits. Some accelerators can reduce it. */
     FLOAT8_E4M3(1, Kind.FLOAT8),
@@ -82,8 +84,8 @@ public enum DataType {
     }
 
     /**
-     * Finds a type by name. Case is ignored. {@code half float double int long} and the other names
-     * of nccl-tests and PyTorch are aliases.
+     * Finds a type by name. Case is ignored. The names of nccl-tests and PyTorch, for instance
+     * {@code half} and {@code long}, are aliases.
      *
      * @param name the name
      * @return the type

@@ -3,10 +3,10 @@ package org.jccl;
 import java.util.Locale;
 
 /**
- * A device on which tensors are.
+ * A device that holds tensors.
  *
- * @param type {@code cpu}, or the name that the device runtime of a binding gives its devices, in
- *     lower case
+ * @param type {@code cpu}, or the lower-case name of the devices of a binding, for instance {@code
+ *     cuda}
  * @param index number of the device on this host, 0 for the CPU
  */
 public record Device(String type, int index) {

@@ -18,7 +18,7 @@ public interface Event extends AutoCloseable {
      * Creates an event.
      *
      * @param device an accelerator
-     * @param timing true to allow {@link #elapsed}, which makes the event slower
+     * @param timing true to allow {@link #elapsed}; such an event is slower
      * @return the event, which the caller closes
      * @throws UsageException if the device is the CPU or does not exist
      * @throws BackendUnavailableException if no binding drives such devices
@@ -30,8 +30,9 @@ public interface Event extends AutoCloseable {
     /**
      * Wraps the event of another library. The native event must exist until this object is closed.
      *
-     * <p>What another library has recorded in it is unknown to JCCL: streams and the host wait for
-     * it, but {@link #query} and {@link #synchronize} throw no failure of a group that came before.
+     * <p>JCCL does not know what another library recorded in the event. Streams and the host wait
+     * for it, but {@link #query} and {@link #synchronize} do not throw the failure of an earlier
+     * group operation.
      *
      * @param device its device
      * @param handle the native handle, not 0
@@ -45,7 +46,7 @@ public interface Event extends AutoCloseable {
     }
 
     /**
-     * Same as {@link #ofHandle}, for an event that JavaCPP's presets have, for instance a {@code
+     * Same as {@link #ofHandle}, for an event of JavaCPP's presets, for instance a {@code
      * CUevent_st} of CUDA.
      *
      * @param device its device
@@ -73,14 +74,14 @@ public interface Event extends AutoCloseable {
      * Returns whether this event is complete.
      *
      * @return true if it is, or was never recorded
-     * @throws JcclException if it is, under the conditions of {@link #synchronize}
+     * @throws JcclException if the event is complete, under the conditions of {@link #synchronize}
      */
     boolean query();
 
     /**
      * Blocks the host until this event is complete.
      *
-     * @throws JcclException the failure of a group after which the stream was ordered when this
+     * @throws JcclException if a group had failed and the stream was ordered after it when this
      *     event was recorded, see {@link Stream#synchronize}
      */
     void synchronize();
@@ -90,8 +91,8 @@ public interface Event extends AutoCloseable {
      *
      * @param end an event that was recorded later
      * @return the time
-     * @throws UsageException if one of them was created without timing, not recorded, or is not
-     *     complete
+     * @throws UsageException if one of the events was created without timing, was not recorded, or
+     *     is not complete
      * @throws JcclException if another library created one of them without timing
      */
     Duration elapsed(Event end);
@@ -112,8 +113,7 @@ public interface Event extends AutoCloseable {
 
     /**
      * Returns the native event for JavaCPP's presets: {@code new CUevent_st(event.pointer())} with
-     * CUDA. It is only a view, which owns nothing. This object must stay open while native code
-     * uses it.
+     * CUDA. The pointer owns nothing. This object must stay open while native code uses it.
      *
      * @return a pointer whose address is the native event
      */
@@ -122,7 +122,7 @@ public interface Event extends AutoCloseable {
         return NativePointer.of(handle());
     }
 
-    /** Destroys the event, once no thread queries it or waits for it. Idempotent. */
+    /** Destroys the event as soon as no thread queries it or waits for it. Idempotent. */
     @Override
     void close();
 }

@@ -55,7 +55,7 @@ public record FailureContext(
     public static final FailureContext NONE = new FailureContext("", -1, "", -1);
 
     /**
-     * Creates the context of a failure of a group that belongs to no single operation.
+     * Creates the context of a failure of a group as a whole, not of a single operation.
      *
      * @param group the name of the group
      * @param rank the rank in that group
@@ -77,7 +77,7 @@ public record FailureContext(
         return new FailureContext(group, rank, described, position, worldRanks);
     }
 
-    /** Returns group, rank and operation; for a smaller group also its ranks of the world. */
+    /** Returns group, rank and operation, and for a sub-group also its ranks in the world. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder();

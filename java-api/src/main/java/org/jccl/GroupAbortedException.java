@@ -29,8 +29,7 @@ public final class GroupAbortedException extends JcclException {
     /**
      * Returns the exit code for a rank that this failure ends.
      *
-     * @return the exit code of the cause, if there is one, since a later call fails for the same
-     *     reason
+     * @return the exit code of the cause, if there is one: a later call fails for the same reason
      */
     @Override
     public int exitCode() {

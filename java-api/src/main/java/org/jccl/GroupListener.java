@@ -3,22 +3,21 @@ package org.jccl;
 import java.time.Duration;
 
 /**
- * Receives the events of a world and of all groups made from it, for metrics, traces and alarms. It
- * is added by {@link ProcessGroupBuilder#listener}. Groups made by {@code newGroup}, {@code split}
- * and {@code shrink} have the listeners of their parent.
+ * Receives the events of a world and of all groups made from it, for metrics, traces and alarms.
+ * Add a listener with {@link ProcessGroupBuilder#listener}. Groups made by {@code newGroup}, {@code
+ * split} and {@code shrink} have the listeners of their parent.
  *
  * <p>One thread of the world, {@code jccl-listeners-rank-N}, calls all its listeners, one after the
- * other, up to 10 ms after an event; failures, stalls and the ends of groups at once. So a listener
- * needs no locks against itself, does not delay operations, and may block, close groups, abort them
- * and issue operations. Such operations are reported as well. While one listener waits, no other
- * listener is called.
+ * other. It reports failures, stalls and closed groups at once, and other events within 10 ms. A
+ * listener therefore needs no locks against itself and does not delay operations. It may block,
+ * close or abort groups, and issue operations, which are reported as well. While one listener
+ * blocks, no other listener is called.
  *
- * <p>Events of one group are reported in the order in which they happened on each thread. Each
- * operation that was reported as started is reported again as completed or failed, unless the
- * library never releases it before its group is closed. Operations that were still queued when
- * their group failed have not started and are not reported. If more than 16,384 operations start
- * before a listener has handled the earlier ones, only the number of the later ones is reported:
- * {@link #operationsMissed}.
+ * <p>For each thread, the events of one group are reported in the order in which they happened.
+ * Each started operation is reported again as completed or failed, unless the library does not
+ * release it before its group is closed. Operations that were still queued when their group failed
+ * are not reported. If a listener is more than 16,384 operations late, only the number of further
+ * operations is reported: {@link #operationsMissed}.
  *
  * <p>The first exception of a listener is logged. Exceptions have no other effect. Closing the
  * world waits up to a second until its listeners have handled all events.
@@ -28,7 +27,7 @@ import java.time.Duration;
 public interface GroupListener {
 
     /**
-     * A group was made.
+     * A group was created.
      *
      * @param group the group on one of its backends
      * @param took how long forming it took, including the wait for all ranks
@@ -45,8 +44,8 @@ public interface GroupListener {
     /**
      * An operation is complete on this rank.
      *
-     * @param operation as it was started. An operation that was captured into a graph is complete
-     *     when the capture is; later executions of the graph are not observed
+     * @param operation as it was started. An operation in a graph is complete when the capture
+     *     ends; later executions of the graph are not observed
      * @param time how long it took
      */
     default void operationCompleted(OperationInfo operation, OperationTime time) {}
@@ -62,8 +61,8 @@ public interface GroupListener {
             OperationInfo operation, OperationTime time, JcclException cause) {}
 
     /**
-     * An operation runs for longer than {@link #stallThreshold}. Reported once for each operation,
-     * by a check ten times a second. It may still complete.
+     * An operation has run for longer than {@link #stallThreshold}. Reported once for each
+     * operation, at most 0.1 s late. The operation may still complete.
      *
      * @param operation as it was started
      * @param soFar how long it has run

@@ -4,9 +4,9 @@ import java.util.Optional;
 import java.util.ServiceLoader;
 
 /**
- * Finds the {@link JcclProvider} with the class loader of this class, not with that of the thread.
- * The two belong together. In a container that gives each program a loader of its own, the loader
- * of a thread may find another copy of this library or none.
+ * Finds the {@link JcclProvider} with the class loader of this class, not with the thread's. In a
+ * container with one loader per program, the thread's loader may find another copy of this library,
+ * or none.
  */
 final class Implementation {
 
@@ -19,8 +19,7 @@ final class Implementation {
 
     private static JcclProvider create(ServiceLoader.Provider<JcclProvider> found) {
         // On the class path the engine is in an unnamed module, which the qualified exports
-        // exclude. It is there if a test runner puts only those modules on the module path that a
-        // program requires.
+        // exclude. This happens if a test runner puts only the required modules on the module path.
         Module api = Implementation.class.getModule();
         Module engine = found.type().getModule();
         if (api.isNamed() && !engine.isNamed()) {

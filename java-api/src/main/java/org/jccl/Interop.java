@@ -4,8 +4,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Which other API ranks of the same world may run. It determines where in the store the ranks meet,
- * and what they exchange. All ranks of a world must use the same value.
+ * The API that other ranks of the same world may use. It determines the store keys and the data
+ * with which ranks form groups. All ranks of a world must use the same value.
  *
  * <p>With PyTorch's ranks, {@link ProcessGroupBuilder#backend} also takes PyTorch's names of NCCL's
  * backends. {@code nccl2} makes {@link #TORCH} to {@link #TORCH_2_14_OPT_IN}, and {@code
@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
  */
 public enum Interop {
 
-    /** Every rank runs this API. */
+    /** Every rank uses this API. */
     NONE,
 
     /**
@@ -26,23 +26,24 @@ public enum Interop {
 
     /**
      * Same as {@link #TORCH}, for Python processes that passed {@code device_id} to {@code
-     * init_process_group}. They form the communicator of the world at once instead of at the first
-     * collective, send and receive on it, and split it to make groups if the backend supports that.
+     * init_process_group}. They form the world's communicator at once instead of at the first
+     * collective, and use it for sends and receives. If the backend supports it, they split that
+     * communicator to make groups.
      */
     TORCH_EAGER,
 
     /**
-     * As {@link #TORCH}, where the Python processes run PyTorch 2.15 or later: on CUDA they form
-     * the world's communicator in {@code init_process_group}, under other keys than before, send
-     * and receive on it, and split it for every {@code new_group}. A list of tensors to gather or
-     * to reduce is another operation to them than one tensor that holds all parts.
+     * Same as {@link #TORCH}, for Python processes with PyTorch 2.15 or later. On CUDA they form
+     * the world's communicator in {@code init_process_group}, under different keys. They send and
+     * receive on it, and split it for every {@code new_group}. Gathering or reducing a list of
+     * tensors is a different operation from doing so with one tensor that holds all parts.
      */
     TORCH_2_15,
 
     /**
-     * As {@link #TORCH}, where the Python processes run PyTorch 2.14 with {@code
-     * TORCH_DIST_USE_NCCL2=1}: the keys and operations of {@link #TORCH_2_15}, but each group forms
-     * a communicator of its own at its first collective.
+     * Same as {@link #TORCH}, for Python processes with PyTorch 2.14 and {@code
+     * TORCH_DIST_USE_NCCL2=1}. They use the keys and operations of {@link #TORCH_2_15}, but each
+     * group forms its own communicator at its first collective.
      */
     TORCH_2_14_OPT_IN;
 
@@ -52,14 +53,14 @@ public enum Interop {
     private static final Pattern VERSION = Pattern.compile("(\\d{1,4})\\.(\\d{1,4})\\b.*");
 
     /**
-     * What ranks of a version of PyTorch are by default: those that give no {@code device_id} to
-     * {@code init_process_group}, and leave the environment variable {@code TORCH_DIST_USE_NCCL2}
-     * unset. If it is 1 in 2.14, use {@link #TORCH_2_14_OPT_IN} instead, and if it is 0 from 2.15
-     * on, {@link #TORCH}.
+     * Returns the value for ranks that run a version of PyTorch with its defaults: no {@code
+     * device_id} in {@code init_process_group}, and the environment variable {@code
+     * TORCH_DIST_USE_NCCL2} unset. If that variable is 1 in 2.14, use {@link #TORCH_2_14_OPT_IN}.
+     * If it is 0 in 2.15 or later, use {@link #TORCH}.
      *
      * @param version {@code torch.__version__}, for instance {@code 2.15.0+cu130}
      * @return {@link #TORCH} or {@link #TORCH_2_15}
-     * @throws UsageException when it is null or no version from 2.0 on
+     * @throws UsageException if it is null or not a version from 2.0 on
      */
     public static Interop torch(String version) {
         Matcher parts = VERSION.matcher(version == null ? "" : version);

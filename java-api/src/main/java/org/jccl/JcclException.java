@@ -27,10 +27,10 @@ public abstract class JcclException extends RuntimeException {
         }
 
         /**
-         * Returns the exit code for a rank that such a failure ends, as in {@code sysexits.h}: 64
-         * (EX_USAGE) if a restart would fail the same way, 75 (EX_TEMPFAIL) if the rank should be
-         * restarted. {@code jccl run --max-restarts} does not restart a job in which a rank exits
-         * with 64.
+         * Returns the exit code for a rank that ends with such a failure, as in {@code sysexits.h}:
+         * 64 (EX_USAGE) if a restart would fail the same way, 75 (EX_TEMPFAIL) if the rank should
+         * be restarted. {@code jccl run --max-restarts} does not restart a job in which a rank
+         * exits with 64.
          *
          * @return the exit code
          */
@@ -101,9 +101,9 @@ public abstract class JcclException extends RuntimeException {
     }
 
     /**
-     * Returns the exit code for a rank that this failure ends, so that its launcher knows whether
-     * to restart the job: {@code System.exit(e.exitCode())}. An uncaught exception ends a JVM with
-     * 1, after which launchers restart.
+     * Returns the exit code for a rank that ends with this failure. {@code
+     * System.exit(e.exitCode())} tells the launcher whether to restart the job. After an uncaught
+     * exception, a JVM exits with 1, and launchers restart the job.
      *
      * @return the code of the {@linkplain Category#exitCode category}, unless the class overrides
      *     it
@@ -122,10 +122,9 @@ public abstract class JcclException extends RuntimeException {
     }
 
     /**
-     * Returns the exception that the calling thread throws for this failure. A failure is often
-     * found by another thread, such as the watchdog, or was thrown by an earlier call. Then this is
-     * a copy whose stack trace shows the line of the program that failed, and whose cause is this
-     * exception.
+     * Returns the exception that the calling thread throws for this failure. Another thread, such
+     * as the watchdog, may have found the failure, or an earlier call may have thrown it. Then the
+     * result is a copy with the stack trace of the caller, and its cause is this exception.
      *
      * @return this exception or a copy of its class
      */
@@ -154,8 +153,8 @@ public abstract class JcclException extends RuntimeException {
     }
 
     /**
-     * Creates an exception of the same class, context and message, whose cause is this one. A class
-     * that does not override this method is thrown as it is.
+     * Creates an exception of the same class, context and message, whose cause is this one. An
+     * exception whose class does not override this method is thrown itself, without a copy.
      *
      * @return the copy
      */

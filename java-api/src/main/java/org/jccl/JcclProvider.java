@@ -3,8 +3,9 @@ package org.jccl;
 import java.nio.Buffer;
 
 /**
- * Creates what the static methods of this package return. Not for programs: jccl-engine has the
- * only implementation. This package finds it as a service, so that it depends on no other.
+ * Creates the objects that the static methods of this package return. Programs do not use it. The
+ * only implementation is in jccl-engine, which this package finds as a service and so does not
+ * depend on.
  *
  * <p>Arguments and exceptions are those of the linked methods. Implementations are thread-safe.
  */

@@ -26,7 +26,7 @@ public final class MismatchException extends JcclException {
     /**
      * Returns the exit code for a rank that this failure ends.
      *
-     * @return 64, since the program would make the same different calls again
+     * @return 64, because the ranks would make the same mismatched calls again
      */
     @Override
     public int exitCode() {

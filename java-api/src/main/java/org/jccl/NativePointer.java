@@ -3,8 +3,8 @@ package org.jccl;
 import org.bytedeco.javacpp.Pointer;
 
 /**
- * Streams and events as JavaCPP's presets have them: pointers whose address is the native handle.
- * Separate from {@link Stream} and {@link Event}, because not every program has JavaCPP.
+ * A stream or event as JavaCPP's presets represent it: a pointer whose address is the native
+ * handle. Separate from {@link Stream} and {@link Event}, because not every program has JavaCPP.
  */
 final class NativePointer extends Pointer {
 

@@ -14,16 +14,16 @@ public interface ObjectCodec<T> {
      *
      * @param value not null
      * @return its bytes, not null
-     * @throws Exception if it cannot be encoded. All ranks of the call throw an exception then
+     * @throws Exception if it cannot be encoded. All ranks of the call then throw an exception
      */
     byte[] encode(T value) throws Exception;
 
     /**
-     * Decodes what {@link #encode} has returned on another rank.
+     * Decodes the bytes that {@link #encode} returned on another rank.
      *
-     * @param bytes from a peer, which are not to be trusted more than that peer
+     * @param bytes from a peer; trust them no more than that peer
      * @return the object, not null
-     * @throws Exception if it cannot be decoded. Only this rank throws an exception then
+     * @throws Exception if it cannot be decoded. Only this rank then throws an exception
      */
     T decode(byte[] bytes) throws Exception;
 }

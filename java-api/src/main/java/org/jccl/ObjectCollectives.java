@@ -9,22 +9,21 @@ import java.util.function.Function;
 import java.util.stream.LongStream;
 
 /**
- * The object collectives of {@code torch.distributed}: for {@code byte[]}, which are {@code bytes}
- * in Python, and for other objects with an {@link ObjectCodec} of the program, for instance one for
- * JSON. Sizes may differ between ranks. The methods block, and use the backend of the group for
+ * The object collectives of {@code torch.distributed}. They send {@code byte[]}, which is {@code
+ * bytes} in Python, and other objects through an {@link ObjectCodec} of the program, for instance
+ * one for JSON. Sizes may differ between ranks. The methods block, and use the group's backend for
  * host memory.
  *
  * <p>As in Python, sizes are sent first, and objects are padded to the largest if the collective
- * needs equal parts. Only bytes are accepted: an object of another type is a {@link
- * UsageException}, and data of a peer is never executed, as Python's unpickling would. Other
- * exceptions are those of the collectives. Wrong arguments of a rank are rejected before anything
- * is sent, except for an object that is null or cannot be encoded: in place of its size, the rank
- * sends a number that no object has, and all Java ranks of the call throw a {@link UsageException}.
- * Python ranks wait for their timeout then.
+ * needs equal parts. Only bytes are accepted. A Python object of another type causes a {@link
+ * UsageException}; data of a peer is never executed, unlike in Python's unpickling. Wrong arguments
+ * are rejected before anything is sent. The exception is an object that is null or cannot be
+ * encoded: the rank sends an invalid size, and all Java ranks of the call throw a {@link
+ * UsageException}. Python ranks then wait until their timeout.
  */
 public final class ObjectCollectives {
 
-    /** In place of the size of an object that could not be encoded. */
+    /** Sent instead of the size of an object that could not be encoded. */
     private static final long FAILED = -1;
 
     private static final ObjectCodec<byte[]> BYTES =
@@ -86,7 +85,7 @@ public final class ObjectCollectives {
     }
 
     /**
-     * {@link #allGather(ProcessGroup, byte[])} with a codec.
+     * Same as {@link #allGather(ProcessGroup, byte[])}, with a codec.
      *
      * @param <T> the type of the objects
      * @param group the ranks
@@ -125,7 +124,7 @@ public final class ObjectCollectives {
     }
 
     /**
-     * {@link #gather(ProcessGroup, byte[], int)} with a codec.
+     * Same as {@link #gather(ProcessGroup, byte[], int)}, with a codec.
      *
      * @param <T> the type of the objects
      * @param group the ranks
@@ -170,7 +169,7 @@ public final class ObjectCollectives {
     }
 
     /**
-     * {@link #broadcast(ProcessGroup, List, int)} with a codec.
+     * Same as {@link #broadcast(ProcessGroup, List, int)}, with a codec.
      *
      * @param <T> the type of the objects
      * @param group the ranks
@@ -208,7 +207,7 @@ public final class ObjectCollectives {
     }
 
     /**
-     * {@link #broadcast(ProcessGroup, List, int)} of one value.
+     * Same as {@link #broadcast(ProcessGroup, List, int)}, for one value.
      *
      * @param group the ranks
      * @param value on the root the value to send, elsewhere ignored; may be null there
@@ -222,7 +221,7 @@ public final class ObjectCollectives {
     }
 
     /**
-     * {@link #broadcastObject(ProcessGroup, byte[], int)} with a codec.
+     * Same as {@link #broadcastObject(ProcessGroup, byte[], int)}, with a codec.
      *
      * @param <T> the type of the object
      * @param group the ranks
@@ -253,7 +252,7 @@ public final class ObjectCollectives {
     }
 
     /**
-     * {@link #sendObject(ProcessGroup, byte[], int)} with a codec.
+     * Same as {@link #sendObject(ProcessGroup, byte[], int)}, with a codec.
      *
      * @param <T> the type of the object
      * @param group the ranks
@@ -293,7 +292,7 @@ public final class ObjectCollectives {
     }
 
     /**
-     * {@link #recvObject(ProcessGroup, int)} with a codec.
+     * Same as {@link #recvObject(ProcessGroup, int)}, with a codec.
      *
      * @param <T> the type of the object
      * @param group the ranks
@@ -323,7 +322,7 @@ public final class ObjectCollectives {
         return decode(group, pickle, codec);
     }
 
-    /** Gives the root's sizes to all ranks. */
+    /** Sends the root's sizes to all ranks. */
     private static void broadcast(ProcessGroup group, long[] sizes, Pickles mine, int root) {
         try (Tensor all = Tensor.copyOf(sizes)) {
             group.sync().broadcast(all, root);
@@ -350,7 +349,7 @@ public final class ObjectCollectives {
     }
 
     /**
-     * {@link #scatter(ProcessGroup, List, int)} with a codec.
+     * Same as {@link #scatter(ProcessGroup, List, int)}, with a codec.
      *
      * @param <T> the type of the objects
      * @param group the ranks
@@ -387,7 +386,9 @@ public final class ObjectCollectives {
         return decode(group, Arrays.copyOf(value, (int) size[0]), codec);
     }
 
-    /** Scatters what a function makes of the root's values; the result is copied to an array. */
+    /**
+     * Scatters the results of a function of the root's values; the result is copied to an array.
+     */
     private static void scatter(
             ProcessGroup group,
             List<byte[]> values,
@@ -490,7 +491,7 @@ public final class ObjectCollectives {
                 FailureContext.ofGroup(group.name(), group.rank()), problem, cause);
     }
 
-    /** Gives the size of each rank's object to all ranks. */
+    /** Gathers the size of each rank's object on all ranks. */
     private static long[] sizes(ProcessGroup group, Pickles mine) {
         long[] sizes = new long[group.size()];
         try (Tensor input = Tensor.copyOf(mine.sizes(1));

@@ -3,17 +3,16 @@ package org.jccl;
 /** What a process does if one of its groups fails. */
 public enum OnFailure {
     /**
-     * Operations of the group throw, and so do waits through this API for streams that were ordered
-     * after them. The process continues. The default.
+     * Operations of the group throw. Waits through this API also throw, for streams that were
+     * ordered after those operations. The process continues. This is the default.
      */
     THROW,
 
     /**
-     * The process ends at once, with a report on standard error and in the error file of the
-     * launcher, before the library releases what is stuck. For programs that read results by
-     * kernels of their own or through another framework: this API cannot prevent them from reading
-     * the remains of a failed operation. No shutdown hook runs, because hooks may wait for the
-     * device.
+     * The process ends at once, before the library unblocks stuck operations. It writes a report to
+     * standard error and to the launcher's error file. Use it for programs that read results with
+     * their own kernels or through another framework: this API cannot keep them from reading the
+     * results of a failed operation. No shutdown hook runs, because hooks may wait for the device.
      *
      * <p>{@link ProcessGroup#abort} and {@link ProcessGroup#close} in this process do not count as
      * failures. An abort of another rank does.

@@ -8,8 +8,8 @@ import java.util.Optional;
  * infos.
  *
  * @param group the group and backend that runs it
- * @param name the name of the method, without the kind of call: {@code allReduce} for {@code
- *     allReduce} and {@code sync().allReduce} of one or more tensors; one of about a dozen
+ * @param name the name of the method. It is {@code allReduce} for {@code allReduce} and {@code
+ *     sync().allReduce} of one or more tensors. There are about a dozen names
  * @param collective whether all ranks of the group take part; false for a message, whose name is
  *     {@code send} or {@code recv}
  * @param sequence position among the collectives of the group, from 0 and the same on all its

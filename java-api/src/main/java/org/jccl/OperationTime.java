@@ -6,12 +6,12 @@ import java.util.Optional;
 /**
  * How long an operation took.
  *
- * @param elapsed from passing it to the library until this rank noticed its end. On host backends
- *     this is the operation itself, including the wait for other ranks. On devices it begins with
- *     enqueueing, so it includes earlier commands of the stream, and ends up to a tenth of a second
- *     late unless a thread waits for the work
- * @param onDevice time between events of the device right before and after the operation, including
- *     the wait for other ranks; empty on the host, for synchronous calls on devices, and for
+ * @param elapsed the time from the call of the library until this rank noticed the end of the
+ *     operation. On host backends this is the operation itself, including the wait for other ranks.
+ *     On devices it starts when the operation is enqueued, so it includes earlier commands of the
+ *     stream. It is up to 0.1 s too long unless a thread waits for the work
+ * @param onDevice the time between device events directly before and after the operation, including
+ *     the wait for other ranks. Empty on the host, for synchronous calls on devices, and for
  *     operations that the device did not complete
  */
 public record OperationTime(Duration elapsed, Optional<Duration> onDevice) {

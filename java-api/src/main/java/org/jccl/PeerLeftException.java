@@ -1,9 +1,9 @@
 package org.jccl;
 
 /**
- * A peer closed the group normally, and this rank issued more operations than the peer, for
+ * A peer closed the group normally, and this rank issued more operations than that peer, for
  * instance because the ranks have different numbers of batches. The group cannot be used any more.
- * The category is {@link JcclException.Category#USAGE}, since the program would fail again.
+ * The category is {@link JcclException.Category#USAGE}, because the program would fail again.
  */
 public final class PeerLeftException extends JcclException {
 

@@ -10,14 +10,13 @@ import java.util.Optional;
  *
  * <p>All ranks of a group must issue the same collectives in the same order with matching
  * arguments. Ranks that disagree and wait for each other get a {@link MismatchException}. If no
- * rank waits, a backend whose library compares nothing may return wrong data; the page of the
- * backend says so, and {@link ProcessGroupBuilder#checkCalls} finds it. Roots and peers are ranks
- * of this group. Tensors may be read and written again when the work is complete. Lists and arrays
- * of splits are copied before a method returns.
+ * rank waits and the library of the backend does not compare calls, results may be wrong. The page
+ * of the backend says whether this can happen; {@link ProcessGroupBuilder#checkCalls} detects it.
+ * Roots and peers are ranks of this group. Tensors may be read and written again when the work is
+ * complete. Lists and arrays of splits are copied before a method returns.
  *
  * <p>Thread-safe. If several threads of a rank issue operations, the program must ensure their
- * order. Several groups, also of several ranks, can exist in one process if the backend supports
- * it.
+ * order. One process can have several groups, and even several ranks, if the backend supports it.
  *
  * <p>Any failure of an operation except a {@link UsageException} ends the group: operations in
  * flight and later calls fail with the first cause. The methods that make groups, and the monitored
@@ -94,30 +93,30 @@ public interface ProcessGroup extends AutoCloseable {
     /**
      * Returns the devices whose tensors this rank may pass to the operations, one of each type.
      *
-     * @return at least one; barriers use the first, unless ranks of another API call theirs on
-     *     another one
+     * @return at least one. Barriers use the first, unless ranks of another API use another device
+     *     for theirs
      */
     List<Device> devices();
 
     /**
-     * Returns the same operations for synchronous use: on host backends, each returns when it is
-     * done.
+     * Returns the same operations for synchronous use. On host backends, each call returns when the
+     * operation is complete. On device backends, it is ordered on the current stream.
      *
      * @return a view of this group
      */
     SyncCollectives sync();
 
     /**
-     * Returns the same operations as {@link #sync()} with a timeout of their own in place of the
-     * group's: for instance a long one for a worker that waits in a broadcast for the next request.
-     * A lost rank that this one waits for still ends the wait at once, if the backend notices lost
-     * peers, and so does one that had waited in the same collective for half a second. A host that
-     * vanishes does not. Each rank has its own timeout; other ranks are not told.
+     * Returns the same operations as {@link #sync()} with their own timeout instead of the group's.
+     * For instance, a worker that waits in a broadcast for the next request needs a long one. If
+     * the backend notices lost peers, the wait still ends at once when a rank that this one waits
+     * for is lost, or a rank that had waited in the same collective for half a second. A host that
+     * vanishes is not noticed. Each rank has its own timeout, which other ranks do not know.
      *
-     * <p>The engine looks ten times a second, so an operation may take a quarter of a second longer
-     * than its timeout. On a device, the timeout of the newest call applies to all calls of a
-     * stream that have not completed: synchronize the stream before the next call with another
-     * timeout. A group that is being closed ends operations that are older than its own timeout.
+     * <p>An operation may exceed its timeout by up to 0.25 s. On a device, the timeout of the
+     * newest call applies to all incomplete calls of a stream. Synchronize the stream before the
+     * next call with another timeout. A group that is being closed aborts operations that are older
+     * than its own timeout.
      *
      * @param timeout more than zero; more than a year, for instance {@code
      *     ChronoUnit.FOREVER.getDuration()}, counts as a year
@@ -136,9 +135,8 @@ public interface ProcessGroup extends AutoCloseable {
     Work broadcast(Tensor tensor, int root);
 
     /**
-     * Copies the elements of several tensors of the root to all ranks, as the coalesced form of
-     * PyTorch. Host backends send one message for all tensors; device backends use one group of
-     * calls.
+     * Copies the elements of several tensors of the root to all ranks, like PyTorch's coalesced
+     * form. Host backends send one message for all tensors; device backends use one group of calls.
      *
      * @param tensors input on the root, output elsewhere; at least one, of one type on one device.
      *     All ranks must pass the same counts in the same order. Only the sum of the counts is
@@ -158,10 +156,9 @@ public interface ProcessGroup extends AutoCloseable {
     Work allReduce(Tensor tensor, ReduceOp op);
 
     /**
-     * Reduces several tensors in place, each separately, as PyTorch's {@code all_reduce_coalesced}.
-     * Host backends send one message for all tensors, through memory of the group that is as large
-     * as all of them; device backends use one group of calls. Adjacent slices of one tensor need no
-     * copy.
+     * Reduces several tensors in place, each separately, like PyTorch's {@code
+     * all_reduce_coalesced}. Host backends copy all tensors to memory of the group and send one
+     * message; adjacent slices of one tensor need no copy. Device backends use one group of calls.
      *
      * @param tensors input and output; at least one, of one type on one device, without overlap.
      *     All ranks must pass the same counts in the same order. Only the sum of the counts is
@@ -201,11 +198,11 @@ public interface ProcessGroup extends AutoCloseable {
     Work allGatherSingle(Tensor output, Tensor input);
 
     /**
-     * Gathers several tensors, each as {@link #allGatherSingle(Tensor, Tensor)} does, as PyTorch's
-     * {@code all_gather_into_tensor_coalesced}. See {@link #allReduce(List, ReduceOp)} for how they
-     * are sent.
+     * Gathers several tensors, each as {@link #allGatherSingle(Tensor, Tensor)} does, like
+     * PyTorch's {@code all_gather_into_tensor_coalesced}. See {@link #allReduce(List, ReduceOp)}
+     * for how they are sent.
      *
-     * @param outputs for each input world size times its count
+     * @param outputs one for each input, with world size times its count
      * @param inputs the elements of this rank; at least one, of one type on one device. All ranks
      *     must pass the same counts in the same order. Only the sum of the counts is checked. Each
      *     may be its own part of its output
@@ -239,8 +236,8 @@ public interface ProcessGroup extends AutoCloseable {
      * Reduces the lists of all ranks tensor by tensor. Rank i gets result i. The tensors of a list
      * may differ in size.
      *
-     * @param output the result of this rank, as large as {@code inputs.get(rank())}, which it may
-     *     be
+     * @param output the result of this rank, as large as {@code inputs.get(rank())}; may be that
+     *     tensor
      * @param inputs one tensor for each rank; not changed except for the output
      * @param op how to combine the elements
      * @return the work
@@ -248,7 +245,7 @@ public interface ProcessGroup extends AutoCloseable {
     Work reduceScatter(Tensor output, List<Tensor> inputs, ReduceOp op);
 
     /**
-     * Reduces. Rank i gets part i of the result.
+     * Reduces a tensor. Rank i gets part i of the result.
      *
      * @param output the part of this rank; may be its own part of {@code input}
      * @param input world size times the count of the output; not changed except for the output
@@ -259,13 +256,14 @@ public interface ProcessGroup extends AutoCloseable {
 
     /**
      * Reduces several tensors, each as {@link #reduceScatterSingle(Tensor, Tensor, ReduceOp)} does,
-     * as PyTorch's {@code reduce_scatter_tensor_coalesced}. See {@link #allReduce(List, ReduceOp)}
-     * for how they are sent.
+     * like PyTorch's {@code reduce_scatter_tensor_coalesced}. See {@link #allReduce(List,
+     * ReduceOp)} for how they are sent.
      *
-     * @param outputs the part of this rank of each; at least one, of one type on one device. All
+     * @param outputs this rank's part of each result; at least one, of one type on one device. All
      *     ranks must pass the same counts in the same order. Only the sum of the counts is checked.
      *     Each may be its own part of its input
-     * @param inputs for each output world size times its count; not changed except for the output
+     * @param inputs one for each output, with world size times its count; not changed except for
+     *     the output
      * @param op how to combine the elements
      * @return the work of all tensors
      */
@@ -367,26 +365,26 @@ public interface ProcessGroup extends AutoCloseable {
     Work recvAnySource(Tensor tensor, int tag);
 
     /**
-     * Completes when all ranks have called it and the earlier collectives of this rank are done. It
-     * applies to the first of {@link #devices()}: if a group has several, it neither waits for
-     * collectives on the others nor reports their failures.
+     * Completes when all ranks have called it and the earlier collectives of this rank are
+     * complete. It applies to the first of {@link #devices()}. It neither waits for collectives on
+     * other devices nor reports their failures.
      *
      * @return the work
      */
     Work barrier();
 
     /**
-     * Waits at a barrier over the store, which reports missing ranks. Blocks. It is slower than
-     * {@link #barrier}; for set-up and debugging.
+     * Blocks at a barrier over the store that reports missing ranks. It is slower than {@link
+     * #barrier}; use it for set-up and debugging.
      *
      * @param timeout how long rank 0 waits for the others. They wait up to twice as long, because
-     *     rank 0 may come last. A store that does not answer is detected ten seconds after the
+     *     rank 0 may arrive last. A store that does not answer is detected ten seconds after the
      *     timeout
      * @param waitAllRanks true to name all missing ranks, false to fail at the first
-     * @throws OperationTimeoutException on every rank that called it if ranks are missing; names
-     *     them. The group stays usable
+     * @throws OperationTimeoutException on every rank that called it, if ranks are missing; the
+     *     message names them. The group stays usable
      * @throws GroupAbortedException if the group has failed, or fails on any rank while this one
-     *     waits, which it notices within seconds
+     *     waits (detected within seconds)
      * @throws UsageException if the timeout is null, negative or more than a day, or the group has
      *     no store
      */
@@ -394,11 +392,11 @@ public interface ProcessGroup extends AutoCloseable {
 
     /**
      * Registers the memory of a tensor with the library of its device, so that operations can use
-     * it without a copy. The library forgets it when the memory is freed or the group is closed.
-     * Registering it again has no effect. See the page of the backend for what memory it takes, and
-     * whether all ranks must call this.
+     * it without a copy. The registration ends when the memory is freed or the group is closed.
+     * Registering the memory again has no effect. The page of the backend says which memory can be
+     * registered, and whether all ranks must call this method.
      *
-     * @param tensor a tensor; the memory that it is a part of is registered
+     * @param tensor a tensor; all of the memory that it is a part of is registered
      * @throws UsageException if the library does not register memory, is too old, or does not take
      *     this memory
      * @throws JcclException if registering fails
@@ -406,9 +404,9 @@ public interface ProcessGroup extends AutoCloseable {
     void register(Tensor tensor);
 
     /**
-     * Allocates a tensor for operations of this group. If the options of the backend ask for
-     * registered memory, the memory is registered as {@link #register} does it. Otherwise this is
-     * {@link Tensor#allocate}.
+     * Allocates a tensor for operations of this group. If the options of the backend request
+     * registered memory, the memory is registered as by {@link #register}. Otherwise this is the
+     * same as {@link Tensor#allocate}.
      *
      * @param device a device of this group
      * @param dataType the type of the elements
@@ -427,9 +425,9 @@ public interface ProcessGroup extends AutoCloseable {
     Batch batch();
 
     /**
-     * Makes a group of some ranks of this group. Members must call it, and make groups in the same
-     * order among themselves. On other ranks it returns empty at once. The order of {@code ranks}
-     * is the order in the new group.
+     * Makes a group of some ranks of this group. All members must call it. Ranks that share several
+     * new groups must make them in the same order. On other ranks it returns empty at once. The
+     * order of {@code ranks} is the order in the new group.
      *
      * <p>In a world of {@link Interop#TORCH}, every rank of the world must call it on the world,
      * with ranks in ascending order.
@@ -444,13 +442,13 @@ public interface ProcessGroup extends AutoCloseable {
 
     /**
      * Makes a group as {@link #newGroup(List)} does, with other options of a backend. All members
-     * must give the same.
+     * must pass the same options.
      *
      * @param ranks ranks of this group, each at most once
      * @param options of a backend of this group. Without them, the new group has those of this one
      * @return the new group, which the caller closes; empty if this rank is not a member
-     * @throws UsageException if this group has no such backend, the backend refuses the options, or
-     *     as in {@link #newGroup(List)}
+     * @throws UsageException if this group has no such backend, the backend rejects the options, or
+     *     under the conditions of {@link #newGroup(List)}
      * @throws JcclException if members do not arrive in time
      */
     Optional<ProcessGroup> newGroup(List<Integer> ranks, BackendOptions options);
@@ -459,7 +457,7 @@ public interface ProcessGroup extends AutoCloseable {
      * Divides this group: ranks with the same color form a new group, ordered by key and then by
      * rank. All ranks of this group must call it.
      *
-     * @param color not negative; or negative to be in no new group
+     * @param color the new group of this rank; negative for no group
      * @param key determines the order in the new group
      * @return the new group, which the caller closes; empty for a negative color
      * @throws UsageException if the group has no store
@@ -469,67 +467,70 @@ public interface ProcessGroup extends AutoCloseable {
 
     /**
      * Divides this group as {@link #split(int, int)} does, with other options of a backend. All
-     * ranks of one color must give the same.
+     * ranks of one color must pass the same options.
      *
-     * @param color not negative; or negative to be in no new group
+     * @param color the new group of this rank; negative for no group
      * @param key determines the order in the new group
      * @param options of a backend of this group. Without them, the new group has those of this one
      * @return the new group, which the caller closes; empty for a negative color
-     * @throws UsageException if this group has no such backend, the backend refuses the options, or
+     * @throws UsageException if this group has no such backend, the backend rejects the options, or
      *     the group has no store
      * @throws JcclException if ranks do not arrive in time
      */
     Optional<ProcessGroup> split(int color, int key, BackendOptions options);
 
     /**
-     * Continues with the remaining ranks, in the same processes, after others were lost. The ranks
-     * that call it agree over the store on the members, and form a new group in the same order.
-     * This is PyTorch's {@code shrink_group}, except that no rank must know who is missing. Blocks.
+     * Continues with the remaining ranks, in the same processes, after others were lost. The
+     * calling ranks agree on the members over the store, and form a new group in the same order.
+     * This is PyTorch's {@code shrink_group}, except that no rank needs to know which ranks are
+     * missing. Blocks.
      *
      * <p>If this group has not failed yet, it is aborted. The caller closes it after the new group.
-     * A rank that is lost while the new group forms is left out as well. A failed collective may
+     * A rank that is lost while the new group forms is excluded as well. A failed collective may
      * have changed its tensors on some ranks only; the program must restore them. On a device, the
      * current stream of the calling thread stays usable; other streams throw the failure once.
      *
-     * <p>The store must outlive the lost ranks: a launcher must serve it, or rank 0 if it remains.
+     * <p>The store must outlive the lost ranks: a launcher or a surviving rank 0 must serve it.
      * Gloo, NCCL and HCCL form a new communicator. MPI and SCCL cannot continue without a lost
      * rank.
      *
      * @param gracePeriod how long to wait for ranks that do not call it, more than zero and at most
-     *     a day. It must be longer than ranks need to notice a failure; otherwise some are left
-     *     out. The remaining ranks may take twice as long to form the group, and at least 10
+     *     a day. It must exceed the time in which ranks notice a failure; otherwise some are
+     *     excluded. The remaining ranks may take twice as long to form the group, and at least 10
      *     seconds
-     * @return the new group, which the caller closes; possibly with all ranks, or only this one
+     * @return the new group, which the caller closes; it may have all ranks, or only this one
      * @throws UsageException if the backend does not support it, the grace period is out of range,
      *     the group is closed or has no store, or the world has ranks of PyTorch
-     * @throws GroupAbortedException if the others continued without this rank, which came too late
+     * @throws GroupAbortedException if the others continued without this rank, because it arrived
+     *     too late
      * @throws StoreException if the store was lost
      * @throws OperationTimeoutException if no group was formed within the timeout of the group
      */
     ProcessGroup shrink(Duration gracePeriod);
 
     /**
-     * Forms the next generation of a world: with the ranks of this one that are left, and with
-     * those that were started again or come later. All ranks of this generation call it, after a
-     * failure or if {@link #hasNewcomers} says so on one of them. Blocks. PyTorch's {@code
-     * reconfigure}, except that ranks exchange no handles: they find each other over the store.
+     * Forms the next generation of a world from the remaining ranks of this one, restarted ranks
+     * and new ranks. All ranks of this generation must call it, after a failure or after {@link
+     * #hasNewcomers} returned true on one of them. Blocks. This is PyTorch's {@code reconfigure},
+     * except that ranks exchange no handles: they find each other over the store.
      *
      * <p>If this generation has not failed yet, it is aborted. The caller closes it after the new
-     * one. The next generation is decided once, for all ranks: when all ranks of the world have
-     * come, or when one has waited for {@code patience} and there are enough. The decision includes
-     * a rank of this generation, or all of them have been replaced. So newcomers never continue
-     * without the state of those that are left. A rank that comes too late waits for the generation
-     * after that; the others see it by {@code hasNewcomers}. If a rank is lost while the group
-     * forms, it forms again.
+     * one. The members are decided once for all ranks: when all ranks of the world have arrived, or
+     * when one has waited for {@code patience} and enough ranks are present. At least one member is
+     * from this generation, unless all of its ranks were replaced. So newcomers never continue
+     * without the state of the remaining ranks. A rank that arrives too late waits for the
+     * generation after that; {@code hasNewcomers} reports it to the others. If a rank is lost while
+     * the group forms, the group forms again.
      *
-     * <p>Tensors, sub-groups, and what uses them do not move: make them anew, and give newcomers
-     * the state, see {@code org.jccl.training}. A failed collective may have changed its tensors on
-     * some ranks only. On a device, as with {@link #shrink}; waits up to ten seconds for the
-     * communicator of this generation to end.
+     * <p>Registered tensors, sub-groups and their users do not carry over: the program must make
+     * them again. It must also send its state to newcomers, see {@code org.jccl.training}. A failed
+     * collective may have changed its tensors on some ranks only. Streams behave as with {@link
+     * #shrink}. On a device, this method waits up to ten seconds for the communicator of this
+     * generation to end.
      *
-     * @param patience how long to wait for ranks that do not come, more than zero and at most a
-     *     day. It should be longer than a process needs to start again, unless the others should
-     *     continue without it
+     * @param patience how long to wait for missing ranks, more than zero and at most a day. It
+     *     should exceed the time that a process needs to restart, unless the others should continue
+     *     without that process
      * @return the next generation, which the caller closes
      * @throws UsageException if the world was not built with {@link
      *     ProcessGroupBuilder#reconfigurable}, the backend does not support it, the time is out of
@@ -542,20 +543,20 @@ public interface ProcessGroup extends AutoCloseable {
     ProcessGroup reconfigure(Duration patience);
 
     /**
-     * Returns which generation of a {@linkplain ProcessGroupBuilder#reconfigurable reconfigurable}
-     * world this is. All of its members see the same number. Later generations have larger numbers,
-     * which need not follow each other.
+     * Returns the number of this generation of a {@linkplain ProcessGroupBuilder#reconfigurable
+     * reconfigurable} world. It is the same on all members. Later generations have larger numbers,
+     * not necessarily consecutive ones.
      *
      * @return from 0; 0 for other groups
      */
     int generation();
 
     /**
-     * Returns whether ranks wait for the next generation of this world. One request to the store.
-     * The answer may differ between ranks; agree on it, for instance by an all_reduce with {@code
-     * MAX}.
+     * Returns whether ranks wait for the next generation of this world. Sends one request to the
+     * store. The result may differ between ranks, so they must agree on it, for instance with an
+     * all_reduce and {@code MAX}.
      *
-     * @return whether {@link #reconfigure} would find ranks that wait
+     * @return true if {@link #reconfigure} would find waiting ranks
      * @throws UsageException if the world was not built with {@link
      *     ProcessGroupBuilder#reconfigurable}
      * @throws StoreException if the store was lost
@@ -563,20 +564,20 @@ public interface ProcessGroup extends AutoCloseable {
     boolean hasNewcomers();
 
     /**
-     * Stops everything that runs on this group, and makes later calls fail. Operations of other
-     * ranks that depend on this rank also fail. May be called from any thread; returns at once. The
-     * caller must still close the group.
+     * Aborts all operations of this group and makes later calls fail. Operations of other ranks
+     * that depend on this rank also fail. Any thread may call it; it returns at once. The caller
+     * must still close the group.
      */
     void abort();
 
     /**
-     * Waits for issued operations, then leaves the group. Waits up to the timeout of the group for
-     * collectives, and for messages of a device that were awaited or synchronous. Other messages
-     * may have no partner; waits for them until none has completed for a second. The rest is
-     * aborted. Idempotent. Calls of other threads return or fail first. Sub-groups must be closed
-     * before their parent. This is not a barrier, but the rank that serves the store of the world
-     * (rank 0, unless a launcher does) waits up to three seconds for the others, so that they can
-     * read what it wrote.
+     * Waits for issued operations, then leaves the group. It waits up to the timeout of the group
+     * for collectives, and for device messages that were awaited or synchronous. Other messages may
+     * have no partner, so it stops waiting for them when none has completed for a second. Remaining
+     * operations are aborted. Idempotent. Calls of other threads return or fail first. Sub-groups
+     * must be closed before their parent. This is not a barrier. But the rank that serves the
+     * world's store (rank 0, unless a launcher does) waits up to three seconds for the others, so
+     * that they can read its last values.
      */
     @Override
     void close();

@@ -4,7 +4,7 @@ import java.time.Duration;
 
 /**
  * The options of a world. A builder is used once. The defaults are {@code env://}, the best backend
- * for each type of device of the host, and ten minutes. Every method throws a {@link
+ * for each device type of the host, and a timeout of ten minutes. Every method throws a {@link
  * UsageException} for null.
  *
  * <p>Programs must not implement this interface: later versions may add methods.
@@ -16,13 +16,14 @@ public interface ProcessGroupBuilder {
 
     /**
      * Sets the backend, or one backend for each device type. Some backends for host memory also
-     * take tensors of devices, as in {@code cuda:gloo}. They are copied through host memory, and
+     * take device tensors, as in {@code cuda:gloo}. These are copied through host memory, and
      * {@link Work#await()} blocks until the result is on the device.
      *
-     * <p>Without this setting, the group gets the best backend that is present for each type of
-     * device, or only for the CPU and the type of {@link #device}. It logs which. In a world with
-     * ranks of another API, it gets one backend, as those ranks do: that of the accelerator, or
-     * else that of the CPU. Such ranks may have further names for a backend, see {@link Interop}.
+     * <p>Without this setting, the group uses the best available backend for each device type, or
+     * only for the CPU and the type of {@link #device}, if that is set. It logs the choice. In a
+     * world with ranks of another API, it uses one backend, as those ranks do: the accelerator's if
+     * there is one, otherwise the CPU's. Such ranks may have further names for a backend, see
+     * {@link Interop}.
      *
      * @param names one name, or pairs {@code device:name} separated by commas; case is ignored
      * @return this builder
@@ -66,7 +67,7 @@ public interface ProcessGroupBuilder {
     ProcessGroupBuilder worldSize(int value);
 
     /**
-     * Sets which other API ranks of the world may run. The default is none.
+     * Sets the API that other ranks of the world may use. The default is {@link Interop#NONE}.
      *
      * @param value the same on every rank
      * @return this builder
@@ -85,9 +86,9 @@ public interface ProcessGroupBuilder {
     ProcessGroupBuilder timeout(Duration value);
 
     /**
-     * Sets the deadline of {@link #build}: of finding the other ranks and of connecting to them.
-     * Ranks may start minutes apart where a cluster has a queue, and operations may need a shorter
-     * deadline. Groups that are made from the world later have the deadline of {@link #timeout}.
+     * Sets the deadline of {@link #build}, for finding the other ranks and connecting to them. In a
+     * cluster with a queue, ranks may start minutes apart, while operations may need a shorter
+     * deadline. Groups that are made from the world later use the deadline of {@link #timeout}.
      *
      * @param value positive, at most a day
      * @return this builder
@@ -96,8 +97,8 @@ public interface ProcessGroupBuilder {
     ProcessGroupBuilder joinTimeout(Duration value);
 
     /**
-     * Sets the device of this rank. The default is the device whose index is the rank's number on
-     * its host, if the launcher provides that, otherwise the first device.
+     * Sets the device of this rank. The default is the device with the index of the local rank, if
+     * the launcher provides one, otherwise the first device.
      *
      * @param value its type must be one that {@link #backend} names or, for a single name, one that
      *     the backend takes; otherwise {@link #build} throws a {@link UsageException}
@@ -117,21 +118,23 @@ public interface ProcessGroupBuilder {
      * Sets what the process does if this group, or one made from it, fails. By default it
      * continues.
      *
-     * @param value {@link OnFailure#END_PROCESS} if results are read by other means than this API
+     * @param value {@link OnFailure#END_PROCESS} if the program reads results by means other than
+     *     this API
      * @return this builder
      */
     ProcessGroupBuilder onFailure(OnFailure value);
 
     /**
      * Sets whether each collective is compared with those of the other ranks before the library is
-     * called, in this world and all groups made from it: operation, element type, count, reduce op,
-     * root and splits. Some libraries return wrong numbers if the calls of ranks differ. With the
-     * check, every rank throws a {@link MismatchException} instead. If other ranks do not make a
-     * call, the rank throws an {@link OperationTimeoutException} after {@link #timeout} that names
-     * them. The check is for debugging: each call costs four requests to the store, and blocks
-     * until all ranks have reached it. Messages are not compared. On the CPU, a collective of a
-     * thread that begins while one of another thread is compared fails the group with a {@link
-     * MismatchException} that names the threads, because the program does not order them.
+     * called. It applies to this world and all groups made from it. The check compares operation,
+     * element type, count, reduce op, root and splits. Some libraries return wrong numbers if the
+     * calls of ranks differ. With the check, every rank throws a {@link MismatchException} instead.
+     * If other ranks do not make a call within {@link #timeout}, the rank throws an {@link
+     * OperationTimeoutException} that names them. The check is for debugging: each call costs four
+     * requests to the store, and blocks until all ranks have reached it. Messages are not compared.
+     * On the CPU, the check also detects threads that issue collectives in no defined order. If a
+     * thread starts a collective while another thread's is being compared, the group fails with a
+     * {@link MismatchException} that names the threads.
      *
      * <p>A world of one rank is not checked. {@link #build} throws a {@link UsageException} if the
      * world has ranks of another API.
@@ -143,37 +146,37 @@ public interface ProcessGroupBuilder {
     ProcessGroupBuilder checkCalls(boolean value);
 
     /**
-     * Encrypts the connections between ranks, also of all groups made from this one, and to the
-     * store over TCP with TLS 1.3. Each side of a connection must have a valid certificate of one
-     * of the other's authorities. There is no fall-back to plain connections.
+     * Encrypts with TLS 1.3: the connections between ranks, those of all groups made from this one,
+     * and the connections to the store over TCP. Each side of a connection must have a valid
+     * certificate from one of the other's authorities. There is no fallback to plain connections.
      *
      * <p>{@link #build} throws a {@link UsageException} if a backend cannot encrypt, if the world
      * has ranks of another API, or if {@link #store} is an {@code org.jccl.store.TcpStore} without
      * TLS. A store of another kind is not encrypted.
      *
-     * @param value on every rank; the default is that of {@link TlsCredentials#in} for the
-     *     environment of the process, or plain connections if that is empty
+     * @param value required on every rank. The default is the result of {@link TlsCredentials#in}
+     *     for the environment of the process; if that is empty, connections are plain
      * @return this builder
      */
     ProcessGroupBuilder tls(TlsCredentials value);
 
     /**
-     * Makes a world whose ranks leave and come back: a lost rank may be started again while the
-     * others stay, see {@link ProcessGroup#reconfigure}. The group that {@link #build} returns is a
-     * generation: it has the ranks that are present, at least {@code minimum} of the world size.
-     * {@code build} waits for all ranks up to {@link #timeout}. A process that is started again
-     * waits there until the others call {@code reconfigure}. PyTorch's {@code enable_reconfigure}.
+     * Makes a world whose ranks can be replaced: a lost rank may be restarted while the others keep
+     * running, see {@link ProcessGroup#reconfigure}. {@link #build} returns a group of the ranks
+     * that are present, at least {@code minimum} of the world size. Such a group is a generation.
+     * {@code build} waits up to {@link #timeout} for all ranks. A restarted process waits there
+     * until the others call {@code reconfigure}. This is PyTorch's {@code enable_reconfigure}.
      *
-     * <p>The rank that a launcher gives to the process is its number in {@link
+     * <p>The rank that the launcher assigns to a process is its number in {@link
      * ProcessGroup#worldRanks}. {@link ProcessGroup#rank} counts the members of the generation. A
-     * job has one such world at a time. Its store must survive lost ranks: a launcher serves it, or
-     * rank 0 is never lost.
+     * job has one such world at a time. Its store must survive lost ranks: a launcher must serve
+     * it, or rank 0 must never be lost.
      *
      * @param minimum the smallest number of ranks that continue without others, the same on every
      *     rank
      * @return this builder
      * @throws UsageException if it is less than 1. {@link #build} throws one if it is more than the
-     *     world size, a library knows the world, or it has ranks of another API
+     *     world size, a library defines the world, or the world has ranks of another API
      */
     ProcessGroupBuilder reconfigurable(int minimum);
 
@@ -189,11 +192,11 @@ public interface ProcessGroupBuilder {
     ProcessGroupBuilder listener(GroupListener value);
 
     /**
-     * Joins the world. Blocks until all ranks have joined. Without init method, store, rank and
-     * world size, a backend whose library knows the world is asked before {@code env://}.
+     * Joins the world. Blocks until all ranks have joined. If no init method, store, rank or world
+     * size is set, a backend whose library defines the world takes precedence over {@code env://}.
      *
-     * <p>With {@code env://}, under a launcher that names an error file, as torchrun does, an
-     * exception that ends this thread is written there: see {@code org.jccl.bootstrap.ErrorFile}.
+     * <p>With {@code env://}, the launcher may name an error file, as torchrun does. An exception
+     * that ends this thread is then written there, see {@code org.jccl.bootstrap.ErrorFile}.
      *
      * @return the group of all ranks
      * @throws UsageException if the backends are malformed, or none of them takes the device

@@ -19,8 +19,8 @@ public record ReduceOp(Kind kind, double factor) {
         /** Sum. */
         SUM,
         /**
-         * Sum divided by the world size; floating point types only. The library may multiply each
-         * input by a rounded reciprocal before it adds instead.
+         * Sum divided by the world size; floating point types only. Instead, the library may
+         * multiply each input by a rounded reciprocal before it adds.
          */
         AVG,
         /** Product. */

@@ -79,9 +79,9 @@ public interface Store extends AutoCloseable {
     byte[] compareSet(String key, byte[] expected, byte[] desired);
 
     /**
-     * Replaces several values, each as {@link #compareSet} does, one after the other. The calls of
-     * other clients may be interleaved. Over TCP, the requests are sent together, which takes
-     * hardly longer than one.
+     * Replaces several values one after the other, each as {@link #compareSet} does. Calls of other
+     * clients may be interleaved. Over TCP, the requests are sent together, which takes hardly
+     * longer than one request.
      *
      * @param keys the keys
      * @param expected for each key the value that must be there, or empty for a missing key
@@ -154,12 +154,13 @@ public interface Store extends AutoCloseable {
 
     /**
      * Appends a value to a queue. Queues are separate from keys: {@link #check} and {@link #await}
-     * see a non-empty queue, {@link #keyCount} and {@link #listKeys} do not.
+     * treat a non-empty queue as an existing key; {@link #keyCount} and {@link #listKeys} ignore
+     * queues.
      *
      * @param key the queue
      * @param value the value
-     * @throws UsageException if this kind of store has no queues, as by default; so do the other
-     *     methods of queues
+     * @throws UsageException if this kind of store has no queues, which is the default. The other
+     *     queue methods throw it too
      */
     default void queuePush(String key, byte[] value) {
         throw noQueues();
@@ -237,19 +238,20 @@ public interface Store extends AutoCloseable {
     Store duplicate(Duration timeout);
 
     /**
-     * Returns the host that serves the store. Backends listen on the interface that leads there.
+     * Returns the host that serves the store. Backends listen on the interface that reaches this
+     * host.
      *
-     * @return its name or address; empty, as by default, if no host serves the store
+     * @return its name or address; empty, the default, if no host serves the store
      */
     default Optional<String> serverHost() {
         return Optional.empty();
     }
 
     /**
-     * Returns whether nobody on the network can read what this process and the store exchange.
+     * Returns whether the connection between this process and the store is encrypted or absent.
      *
-     * @return false if there is a connection without encryption; true, as by default, for a store
-     *     that has no connection
+     * @return false if there is a connection without encryption; true, the default, for a store
+     *     without a connection
      */
     default boolean isEncrypted() {
         return true;

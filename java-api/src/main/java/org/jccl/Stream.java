@@ -44,9 +44,8 @@ public interface Stream extends AutoCloseable {
     }
 
     /**
-     * Wraps the stream of another library that JavaCPP's presets have, for instance a {@code
-     * CUstream_st} of CUDA, so that it can be the current stream. The native stream must exist
-     * until this object is closed.
+     * Wraps a stream of JavaCPP's presets, for instance a {@code CUstream_st} of CUDA, so that it
+     * can be the current stream. The native stream must exist until this object is closed.
      *
      * @param device its device
      * @param stream the native stream, kept reachable as long as this object is; null, or a null
@@ -73,10 +72,10 @@ public interface Stream extends AutoCloseable {
     }
 
     /**
-     * Makes this the current stream of the calling thread until the result is closed, in the same
-     * thread. The native stream exists at least until then.
+     * Makes this the current stream of the calling thread until the returned scope is closed in the
+     * same thread. The native stream exists at least until then.
      *
-     * @return restores the previous current stream
+     * @return a scope that restores the previous current stream when it is closed
      * @throws UsageException if this stream is closed
      */
     Scope use();
@@ -100,23 +99,24 @@ public interface Stream extends AutoCloseable {
      * Returns whether all commands of this stream are complete.
      *
      * @return true if they are
-     * @throws JcclException if they are, under the conditions of {@link #synchronize}
+     * @throws JcclException if all commands are complete, under the conditions of {@link
+     *     #synchronize}
      */
     boolean query();
 
     /**
-     * Returns whether commands are captured into a graph instead of executed.
+     * Returns whether this stream is capturing commands into a graph instead of executing them.
      *
-     * @return also false if the device has no graphs
+     * @return true during a capture; false if the device has no graphs
      */
     boolean isCapturing();
 
     /**
      * Blocks the host until all commands of this stream are complete.
      *
-     * @throws JcclException the failure of a group after which this stream was ordered by {@link
-     *     Work#await}, a synchronous call or an event. The results are then undefined. It is thrown
-     *     until the group is closed, and at least once
+     * @throws JcclException the failure of a group, if {@link Work#await}, a synchronous call or an
+     *     event ordered this stream after one of its operations. The results are then undefined. It
+     *     is thrown until the group is closed, and at least once
      */
     void synchronize();
 
@@ -129,11 +129,10 @@ public interface Stream extends AutoCloseable {
 
     /**
      * Returns the native stream for JavaCPP's presets: {@code new CUstream_st(stream.pointer())}
-     * with CUDA. It is only a view, which owns nothing. This object must stay open while native
-     * code uses it.
+     * with CUDA. The pointer owns nothing. This object must stay open while native code uses it.
      *
-     * @return a pointer whose address is the native stream, or null for the default stream, which
-     *     the presets' functions take for it too
+     * @return a pointer whose address is the native stream, or null for the default stream, as the
+     *     functions of the presets expect it
      */
     @SuppressWarnings("exports") // Only callers that have JavaCPP use it.
     default Pointer pointer() {

@@ -3,16 +3,15 @@ package org.jccl;
 import java.util.List;
 
 /**
- * The synchronous operations of a group, as PyTorch's {@code async_op=False}. On host backends,
- * each call runs on the calling thread and returns when it is done. On device backends, it is
- * enqueued on the current stream of the caller. Operations that were issued asynchronously before
- * run first.
+ * The synchronous operations of a group, like PyTorch's {@code async_op=False}. On host backends,
+ * each call runs on the calling thread and returns when it is complete. On device backends, it is
+ * enqueued on the current stream of the caller. Earlier asynchronous operations run first.
  *
  * <p>On device backends, the caller must not change the elements of the tensors until the stream
- * has passed the call, as with a kernel of its own. A tensor may be closed earlier: its memory is
- * freed after the stream has passed the call, with a delay of up to two tenths of a second. If the
- * stream does not pass a call within the timeout of the group, the group fails and later calls
- * throw. The barrier blocks the host and throws itself.
+ * has passed the call, as with the caller's own kernels. A tensor may be closed earlier: its memory
+ * is freed up to 0.2 s after the stream has passed the call. If the stream does not pass a call
+ * within the timeout of the group, the group fails and later calls throw. The barrier blocks the
+ * host and throws itself.
  *
  * <p>A call creates no {@link Work}, uses no queue, and usually allocates nothing. Operations,
  * arguments and exceptions are those of {@link ProcessGroup}; each method also throws what {@link
@@ -37,10 +36,10 @@ public interface SyncCollectives {
     void allReduce(Tensor tensor, ReduceOp op);
 
     /**
-     * Reduces the elements of an array in place. Copies the array once to memory that this method
-     * allocates, and back: host memory if a backend of the group takes it, otherwise memory of the
-     * group's device. Larger vectors should be in a {@link Tensor}. Returns when the result is in
-     * the array.
+     * Reduces the elements of an array in place. Copies the array to memory that this method
+     * allocates, and the result back. The memory is on the host if a backend of the group supports
+     * it, otherwise on the group's device. Use a {@link Tensor} for large vectors. Returns when the
+     * result is in the array.
      *
      * @param values input and output, float32; the same length on all ranks
      * @param op how to combine the elements
@@ -198,15 +197,15 @@ public interface SyncCollectives {
      * Reduces the lists of all ranks tensor by tensor. Rank i gets result i. The tensors of a list
      * may differ in size.
      *
-     * @param output the result of this rank, as large as {@code inputs.get(rank())}, which it may
-     *     be
+     * @param output the result of this rank, as large as {@code inputs.get(rank())}; may be that
+     *     tensor
      * @param inputs one tensor for each rank; not changed except for the output
      * @param op how to combine the elements
      */
     void reduceScatter(Tensor output, List<Tensor> inputs, ReduceOp op);
 
     /**
-     * Reduces. Rank i gets part i of the result.
+     * Reduces a tensor. Rank i gets part i of the result.
      *
      * @param output the part of this rank; may be its own part of {@code input}
      * @param input world size times the count of the output; not changed except for the output
@@ -302,7 +301,8 @@ public interface SyncCollectives {
     int recvAnySource(Tensor tensor, int tag);
 
     /**
-     * Completes when all ranks have called it and the earlier collectives of this rank are done.
+     * Blocks until all ranks have called it and the earlier collectives of this rank are complete.
+     * It applies to one device, as {@link ProcessGroup#barrier} does.
      */
     void barrier();
 }

@@ -94,8 +94,8 @@ public interface Tensor extends AutoCloseable {
     }
 
     /**
-     * Borrows memory by address. The caller must ensure that address, count and device are correct;
-     * no other factory method trusts them unchecked.
+     * Borrows memory by address. The caller must ensure that address, count and device are correct,
+     * because they cannot be checked.
      *
      * @param address the first byte, on {@code device}; may be 0 only if {@code count} is 0
      * @param count number of elements
@@ -115,18 +115,18 @@ public interface Tensor extends AutoCloseable {
      * Borrows a segment of {@code java.lang.foreign}, from Java 22 on. Operations on a tensor whose
      * arena was closed throw a {@link UsageException}, as if the tensor was closed.
      *
-     * <p>No public method of Java lets JCCL hold an arena. So the program must not close a shared
-     * arena while an operation uses its memory; the library would use freed memory. A confined
-     * arena cannot be closed while its owner is in a synchronous call. Automatic and global arenas
-     * are never closed; the tensor keeps them reachable.
+     * <p>JCCL cannot keep an arena open. The program must not close a shared arena while an
+     * operation uses its memory, because the library would access freed memory. A confined arena
+     * cannot be closed while its owner is in a synchronous call. Automatic and global arenas are
+     * never closed; the tensor keeps them reachable.
      *
-     * @param segment a {@code java.lang.foreign.MemorySegment} of any size; declared as an object
-     *     because JCCL also runs on Java 17. Its bytes are elements in native order
+     * @param segment a {@code java.lang.foreign.MemorySegment} of any size; declared as {@code
+     *     Object} because JCCL also runs on Java 17. Its elements are in native byte order
      * @param dataType the type of its elements
      * @return a tensor of {@code byteSize() / dataType.size()} elements
-     * @throws UsageException if an argument is null, the object is no segment, this Java is older
-     *     than 22, the segment is on the heap, read-only or closed, its address is not a multiple
-     *     of the element size, or its bytes are not a whole number of elements
+     * @throws UsageException if an argument is null, the object is not a segment, this Java is
+     *     older than 22, the segment is on the heap, read-only or closed, its address is not a
+     *     multiple of the element size, or its bytes are not a whole number of elements
      */
     static Tensor ofSegment(Object segment, DataType dataType) {
         return Implementation.get().borrowSegment(segment, dataType);
@@ -141,12 +141,12 @@ public interface Tensor extends AutoCloseable {
      * @param dataType element type
      * @param device where the memory is
      * @param release frees the memory. Called once, after the tensor was closed and the last
-     *     operation on it is complete, on a thread that does nothing else, so it may block. Not
-     *     called if the process ends earlier. A {@link #copyFrom(Tensor)} may still be in flight if
-     *     the free function of the device waits for it
+     *     operation on it is complete. It runs on a separate thread, so it may block. Not called if
+     *     the process ends earlier. A {@link #copyFrom(Tensor)} may still be in flight if the free
+     *     function of the device waits for it
      * @return the tensor, which the caller closes
      * @throws UsageException under the conditions of {@link #of(long, long, DataType, Device,
-     *     Object)}, also if the address is 0; {@code release} is not called then
+     *     Object)}, and if the address is 0; {@code release} is then not called
      */
     static Tensor adopt(
             long address, long count, DataType dataType, Device device, Runnable release) {
@@ -156,12 +156,12 @@ public interface Tensor extends AutoCloseable {
     /**
      * Borrows the memory of a JavaCPP pointer from its position to its limit.
      *
-     * <p>The caller must ensure that the limit is correct. JavaCPP copies it when a pointer of one
-     * type is created from one of another type, although the elements then have another size, as in
-     * {@code new FloatPointer(bytePointer)}; {@link Pointer#getPointer(Class)} corrects it. The
-     * memory must not be deallocated while the tensor is in use.
+     * <p>The caller must ensure that the limit is correct. JavaCPP copies the limit unchanged when
+     * a pointer is created from one with another element size, as in {@code new
+     * FloatPointer(bytePointer)}; {@link Pointer#getPointer(Class)} converts it. The memory must
+     * not be deallocated while the tensor is in use.
      *
-     * @param pointer not null, with a limit that was set or is known from its creation
+     * @param pointer not null, with a limit from its creation or set by the caller
      * @param dataType the element type: that of a {@code FloatPointer}, {@code DoublePointer},
      *     {@code IntPointer}, {@code LongPointer}, {@code ShortPointer} (also for the bits of
      *     float16 and bfloat16), {@code BoolPointer} or {@code BooleanPointer}, and any type for a
@@ -186,7 +186,7 @@ public interface Tensor extends AutoCloseable {
     }
 
     /**
-     * Same as {@link #ofPointer(Pointer, DataType, Device)} for a number of elements, for pointers
+     * Same as {@link #ofPointer(Pointer, DataType, Device)} with a number of elements, for pointers
      * without a limit, such as those that {@code cudaMalloc} sets.
      *
      * @param pointer not null
@@ -209,11 +209,10 @@ public interface Tensor extends AutoCloseable {
     }
 
     /**
-     * Allocates memory, zeroed on the CPU. Close the tensor to free it. Host memory of 1 MB and
-     * more uses huge pages if a binding that can request them is present and the system has some.
-     * Memory of a device is freed with a short delay by another thread, because the free function
-     * may wait for the device. If the device has no memory left, this method waits for pending
-     * frees.
+     * Allocates memory; host memory is zeroed. Close the tensor to free it. Host memory of 1 MB or
+     * more uses huge pages if a binding can request them and the system has some. Another thread
+     * frees device memory after a short delay, because the free function may wait for the device.
+     * If the device has no memory left, this method waits for pending frees.
      *
      * @param device where to allocate
      * @param dataType element type
@@ -254,9 +253,9 @@ public interface Tensor extends AutoCloseable {
      * Copies a whole array to the start of this tensor. On a device, the copy runs in the order of
      * the current stream and is complete on return.
      *
-     * @param values an array with the element size of this tensor: {@code short[]} and {@code
-     *     char[]} hold the bits of float16 and bfloat16, {@code byte[]} those of bool, uint8 and
-     *     float8. {@code boolean[]} is for bool only, where every element but 0 is true
+     * @param values an array with the element size of this tensor. {@code short[]} and {@code
+     *     char[]} hold the bits of float16 and bfloat16; {@code byte[]} holds those of bool, uint8
+     *     and float8. {@code boolean[]} is for bool only; every element except 0 is true
      * @return this tensor
      * @throws UsageException if the array does not fit, has another element size, the tensor is
      *     closed, or it is on the CPU and an operation that uses it has not completed
@@ -269,10 +268,10 @@ public interface Tensor extends AutoCloseable {
      * <p>If both are on one device, the copy is enqueued on the current stream of the calling
      * thread, and the host does not wait. Tensors that own their memory may be closed at once: it
      * is freed after the stream has passed the copy. Borrowed memory must stay valid until then, as
-     * with a kernel of the caller's own. The same holds for any memory if the current stream
-     * belongs to another library and its {@link Stream} is closed before the tensor. If one or both
-     * are on the CPU, the copy runs in the order of the current stream of the device and is
-     * complete on return.
+     * with the caller's own kernels. The same applies to all memory if the current stream belongs
+     * to another library and its {@link Stream} is closed before the tensor. If one or both are on
+     * the CPU, the copy runs in the order of the current stream of the device and is complete on
+     * return.
      *
      * @param source a tensor of the same type, with at most as many elements; must not overlap this
      *     tensor on a device
@@ -336,19 +335,20 @@ public interface Tensor extends AutoCloseable {
 
     /**
      * Adds an action that runs when this tensor or another view of its memory is closed. An adapter
-     * that shares the memory with another library needs it, to reject later accesses by that
+     * that shares the memory with another library needs this to reject later accesses by that
      * library.
      *
      * @param action runs once, on the thread that closes the memory, before the memory is freed. It
      *     must neither block nor throw an exception
-     * @return removes the action; idempotent. The action may still run at the same time
+     * @return a runnable that removes the action; idempotent. The action may still run at the same
+     *     time
      * @throws UsageException if the action is null or the tensor is closed
      */
     Runnable onClose(Runnable action);
 
     /**
-     * Frees owned memory as soon as no operation uses it, and makes further use an error.
-     * Idempotent, and never blocks. On a slice, it closes the memory for all views.
+     * Frees owned memory as soon as no operation uses it, and makes further use an error. Closing a
+     * slice closes all views of the memory. Idempotent; never blocks.
      */
     @Override
     void close();

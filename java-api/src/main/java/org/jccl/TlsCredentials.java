@@ -23,11 +23,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What a process needs for TLS: its certificate, the private key of that certificate, and the
+ * The TLS credentials of a process: its certificate, the private key of that certificate, and the
  * authorities of the job. Two processes of a job accept each other if each has a valid certificate
- * of one of the other's authorities. The names in certificates are not compared, so the authorities
- * must sign for this job alone. A self-signed certificate that all processes share is its own
- * authority.
+ * from one of the other's authorities. Host names in certificates are not compared, so the
+ * authorities must sign for this job only. A self-signed certificate that all processes share is
+ * its own authority.
  *
  * <p>All texts are in the PEM format. The key must be an unencrypted PKCS#8 key, {@code BEGIN
  * PRIVATE KEY}. The connections use TLS 1.3.
@@ -66,8 +66,8 @@ public final class TlsCredentials {
      * @param key the private key of the certificate
      * @param authorities the certificates of the job's authorities
      * @return the credentials; later changes of the files have no effect on them
-     * @throws UsageException if an argument is null, a file cannot be read or does not contain what
-     *     it should, or the key is not that of the certificate
+     * @throws UsageException if an argument is null, a file cannot be read or has the wrong
+     *     content, or the key does not match the certificate
      */
     public static TlsCredentials ofFiles(Path certificate, Path key, Path authorities) {
         return of(read(certificate), read(key), read(authorities));
@@ -80,8 +80,8 @@ public final class TlsCredentials {
      * @param key the private key of the certificate
      * @param authorities the certificates of the job's authorities
      * @return the credentials
-     * @throws UsageException if an argument is null or does not contain what it should, or the key
-     *     is not that of the certificate
+     * @throws UsageException if an argument is null or has the wrong content, or the key does not
+     *     match the certificate
      */
     public static TlsCredentials ofPem(String certificate, String key, String authorities) {
         if (certificate == null || key == null || authorities == null) {
@@ -129,7 +129,7 @@ public final class TlsCredentials {
         }
     }
 
-    /** A text, and where it is from. Has no toString of the text. */
+    /** A text and its source. Not a record, because toString must not contain the text. */
     private static final class Pem {
         final String source;
         final String text;

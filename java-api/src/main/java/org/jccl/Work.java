@@ -13,18 +13,18 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p>An interrupt does not end a wait, because native libraries cannot stop halfway; the interrupt
  * flag stays set. To end a wait, {@link ProcessGroup#abort} the group. A virtual thread that waits
- * releases its platform thread; other threads do the work, which takes up to a tenth of a
- * millisecond more.
+ * releases its platform thread. Another thread then runs the operation, which takes up to 0.1 ms
+ * longer.
  *
  * <p>Programs must not implement this interface: later versions may add methods.
  */
 public interface Work {
 
     /**
-     * Orders later operations of the calling thread after this work. On host backends, also with
-     * tensors of devices, it blocks until the work is complete; a work that has not started runs on
-     * the calling thread. On device backends, it makes the current stream of the calling thread
-     * wait for the work and does not block the host; only a barrier blocks the host there as well.
+     * Orders later operations of the calling thread after this work. On host backends, even with
+     * device tensors, it blocks until the work is complete; a work that has not started runs on the
+     * calling thread. On device backends, it makes the current stream of the calling thread wait
+     * for the work. The host does not block, except for a barrier.
      *
      * @throws JcclException if the work failed; usually of {@link
      *     JcclException.Category#FATAL_GROUP}
@@ -71,10 +71,9 @@ public interface Work {
     CompletableFuture<Void> toFuture();
 
     /**
-     * Returns the event at the end of the operation, for streams and events of the program's own:
-     * it can wait for it ({@link Stream#waitEvent}), query it, or pass it to other libraries
-     * ({@link Event#handle}, {@link Event#pointer}). It must not be recorded. Close it when it is
-     * no longer needed, at the latest before the group.
+     * Returns the event that marks the end of the operation. The program can make a stream wait for
+     * it ({@link Stream#waitEvent}), query it, or pass it to other libraries ({@link Event#handle},
+     * {@link Event#pointer}). The program must not record it, and must close it before the group.
      *
      * @return the event; empty on host backends, which have none, and if a graph was captured
      * @throws JcclException if the work failed

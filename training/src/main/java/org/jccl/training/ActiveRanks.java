@@ -8,7 +8,7 @@ import org.jccl.Tensor;
 import org.jccl.Work;
 
 /**
- * Counts the ranks that take part in a step, if ranks may have different numbers of batches.
+ * Counts the ranks that take part in a step. Used if ranks may have different numbers of batches.
  * Guarded by the reducer's lock.
  */
 final class ActiveRanks implements AutoCloseable {
@@ -58,8 +58,8 @@ final class ActiveRanks implements AutoCloseable {
     }
 
     /**
-     * Returns a rank that began the most steps, the same on all ranks, and resets the count of
-     * steps.
+     * Returns a rank that began the most steps, and resets the count of steps. All ranks return the
+     * same.
      */
     int rankWithMostSteps() {
         long[] mine = {steps << RANK_BITS | group.rank()};

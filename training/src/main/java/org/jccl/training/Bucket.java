@@ -15,7 +15,7 @@ import org.jccl.UsageException;
 import org.jccl.Work;
 
 /**
- * Gradients that are reduced as one message. On the CPU one additional element flags a rank that
+ * Gradients that are reduced as one message. On the CPU one additional element shows whether a rank
  * sent the bucket incomplete. Guarded by the reducer's lock, except for the copies of gradients.
  */
 final class Bucket implements AutoCloseable {

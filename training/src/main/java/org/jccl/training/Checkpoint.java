@@ -22,12 +22,12 @@ import org.jccl.UsageException;
 /**
  * The distributed tensors of a group, saved in a directory that all ranks share. Each rank writes
  * one safetensors file. The index {@code checkpoint.safetensors} contains no tensors and names the
- * files that belong together. It is written last, so the previous checkpoint survives if a writer
- * is killed. Only one save at a time may write to a directory, see {@link #save}.
+ * files that belong together. A save writes it last, so the previous checkpoint survives if a
+ * writer is killed. Only one save at a time may write to a directory, see {@link #save}.
  *
- * <p>Loading needs no group. Each process reads the parts that it needs, independently of the
- * number of ranks that saved and of their division of the tensors. Everything that is read is
- * verified with a checksum.
+ * <p>Loading needs no group. Each process reads the parts that it needs, however many ranks saved
+ * the checkpoint and however they divided its tensors. All data that is read is verified with a
+ * checksum.
  *
  * <p>Immutable.
  */
@@ -70,23 +70,23 @@ public final class Checkpoint {
 
     /**
      * Saves the distributed tensors. All ranks of the group must call it, with the same replicated
-     * shards. An existing checkpoint is replaced when the new one is complete; its files are then
-     * deleted, and a process that still reads them gets an exception. Blocks until the new
+     * shards. When the new checkpoint is complete, it replaces an existing one, whose files are
+     * then deleted. A process that still reads those files gets an exception. Blocks until the new
      * checkpoint is on disk.
      *
      * <p>Rank 0 reads the headers of all files before it replaces a checkpoint, so a save that
      * cannot be {@linkplain #open opened} never replaces a good one. It opens the new checkpoint
      * before it deletes the files of the old one.
      *
-     * <p>Before anything is written, the ranks compare a CRC-32C of each replicated shard, bit for
-     * bit. For this, each rank reads all its replicated shards once. On the host that takes about
-     * 0.12 s of one core per GiB; on a device it takes the time of a copy to the host.
+     * <p>Before anything is written, the ranks compare a CRC-32C of each replicated shard. Each
+     * rank reads all its replicated shards once for this. On the host this takes about 0.12 s of
+     * one core per GiB; on a device it takes as long as a copy to the host.
      *
      * <p>A save owns its directory: rank 0 holds a file lock on {@code checkpoint.lock} until the
      * save ends. If another save into the directory is in progress, this save fails immediately on
-     * all ranks and changes nothing there. The message names the owner: its process, host, job,
-     * group and the time at which its save began. The operating system releases the lock when its
-     * process ends, so a save that was killed does not block the next one, which deletes its files.
+     * all ranks and changes nothing there. The message names the owner: its process, host, job and
+     * group, and the start time of its save. The operating system releases the lock when its
+     * process ends, so a killed save does not block the next one, which deletes its files.
      * Successive saves are not compared: the last one remains.
      *
      * <p>On a shared file system, the lock is as reliable as that file system's locks. An NFS
@@ -94,13 +94,14 @@ public final class Checkpoint {
      * other saves fail. If the file system has no locks (a warning is logged) or its locks do not
      * reach other hosts, a second save takes over the directory, and the first one fails on all its
      * ranks before it writes its index. In that case a checkpoint can be lost only if the first
-     * save pauses between this check and its index until the second job saves once more.
+     * save pauses between this check and writing its index, and the second job saves again
+     * meanwhile.
      *
      * @param group the group whose ranks save
      * @param directory a directory that all ranks see under this name; created if it does not exist
      * @param shards this rank's shards; each name at most once
-     * @param metadata texts by name, of which rank 0's are saved; names that begin with {@code
-     *     jccl.} are reserved
+     * @param metadata texts by name; only rank 0's are saved. Names that begin with {@code jccl.}
+     *     are reserved
      * @throws UsageException if an argument is null, a name is repeated or reserved, or a text has
      *     half of a surrogate pair
      * @throws DifferentModelsException on all ranks, if replicated shards differ between ranks: in
@@ -122,10 +123,9 @@ public final class Checkpoint {
     }
 
     /**
-     * Returns whether a directory has a checkpoint, for programs that otherwise start from the
-     * beginning. A damaged or incomplete checkpoint counts; {@link #open} reports the damage. Hosts
-     * may see different states of a shared file system, so ranks must compare the results and the
-     * progress of the checkpoints before they continue.
+     * Returns whether a directory has a checkpoint. A damaged or incomplete checkpoint counts;
+     * {@link #open} reports the damage. Hosts may see different states of a shared file system, so
+     * ranks must compare the results and the progress of the checkpoints before they continue.
      *
      * @param directory a directory, which may not exist
      * @return false if no save into it has completed
@@ -145,7 +145,7 @@ public final class Checkpoint {
      * @return the checkpoint
      * @throws UsageException if the directory is null
      * @throws CheckpointException if there is no checkpoint, a file is missing, truncated or
-     *     damaged, or an element of a tensor is in no file or in several
+     *     damaged, or an element of a tensor is in no file or in more than one
      */
     public static Checkpoint open(Path directory) {
         if (directory == null) {
@@ -379,8 +379,8 @@ public final class Checkpoint {
     }
 
     /**
-     * Compares that all ranks opened the same save, and then reads as {@link #load(List)}. All
-     * ranks must call it. Hosts may see different states of a shared file system.
+     * Checks that all ranks opened the same save, because hosts may see different states of a
+     * shared file system. Then reads as {@link #load(List)} does. All ranks must call it.
      *
      * @param group the group whose ranks load
      * @param shards this rank's parts

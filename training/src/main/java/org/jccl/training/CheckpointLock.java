@@ -28,9 +28,9 @@ import org.jccl.ProcessGroup;
  *
  * <p>The file {@code checkpoint.owner} names the owner. The message of a refused save quotes it. It
  * also protects a directory on a file system that has no locks, or locks only within a host: a save
- * whose name is gone from the file has lost the directory and must not change it any more. It is
- * separate from the locked file, because closing any channel of a file releases all locks of the
- * process on it.
+ * whose name is no longer in the file has lost the directory and must not change it. It is separate
+ * from the locked file, because closing any channel of a file releases all locks of the process on
+ * it.
  */
 final class CheckpointLock implements AutoCloseable {
 
@@ -56,7 +56,7 @@ final class CheckpointLock implements AutoCloseable {
     private final FileChannel channel;
     private final Optional<Owner> unfinished;
 
-    /** A save: its id, its host and process, and a text for messages. */
+    /** A save: its id, host and process, and a text for messages. */
     private record Owner(String save, String host, long pid, String text) {
 
         static Owner of(ProcessGroup group, String save) {

@@ -30,7 +30,7 @@ final class CheckpointSave {
     private static final String OF_SAVES =
             "[0-9a-f]{16}-\\d+-of-\\d+\\.safetensors(\\..*)?|checkpoint\\..*\\.tmp";
 
-    /** Results of a rank in a step: it failed, or it failed and has no message. */
+    /** The result of a rank in a step: it failed, or it failed without a message. */
     private static final int FAILED = 1;
 
     private static final int FAILED_SILENTLY = 2;
@@ -103,8 +103,8 @@ final class CheckpointSave {
     }
 
     /**
-     * Copies what this rank writes, so that the program may change its tensors before {@link #run}.
-     * A failure is one of the save, so that it is thrown on all ranks.
+     * Copies this rank's shards, so that the program may change its tensors before {@link #run}. A
+     * failure counts as a failure of the save, so that all ranks throw it.
      */
     void snapshot(HostCopies memory) {
         try {
@@ -328,7 +328,7 @@ final class CheckpointSave {
                 }
             }
         } catch (IOException | DirectoryIteratorException | CheckpointException e) {
-            // They only take disk space, and the next save tries again.
+            // The files only occupy disk space, and the next save tries again.
         }
     }
 

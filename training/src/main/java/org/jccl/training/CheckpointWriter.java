@@ -16,8 +16,9 @@ import org.jccl.spi.BoundedCall;
 
 /**
  * Saves checkpoints while training continues. Training stops only while {@link #save} copies this
- * rank's part to host memory. A thread then does what {@link Checkpoint#save} does: it writes the
- * part, and the ranks agree that all parts are complete before the earlier checkpoint is replaced.
+ * rank's part to host memory. A thread then continues as {@link Checkpoint#save} does: it writes
+ * the part, and the ranks agree that all parts are complete before they replace the earlier
+ * checkpoint.
  *
  * <pre>{@code
  * try (CheckpointWriter writer = CheckpointWriter.of(world)) {
@@ -31,16 +32,18 @@ import org.jccl.spi.BoundedCall;
  * }</pre>
  *
  * <p>One save is in progress at a time, so there is one copy of this rank's part: {@code save}
- * waits for the previous one. A save that failed is reported on all ranks by the next call of
- * {@code save}, {@link #await} or {@link #close}, once; if nothing waits for it, it is also logged.
- * If a process ends before a save is complete, the last complete checkpoint remains, also if it
- * ends without {@code close}.
+ * waits for the previous save. A failed save is reported once on all ranks, by the next call of
+ * {@code save}, {@link #await} or {@link #close}. It is also logged if no thread waits for it. If a
+ * process ends before a save is complete, with or without {@code close}, the last complete
+ * checkpoint remains.
  *
  * <p>All ranks must make the same calls in the same order. Not thread-safe.
  */
 public final class CheckpointWriter implements AutoCloseable {
 
-    /** A save has the deadlines of the group, and ranks must not give up one by one before. */
+    /**
+     * The deadlines of the group limit a save. Ranks must not stop waiting one by one before that.
+     */
     private static final Duration LONGEST = Duration.ofDays(365);
 
     private final ProcessGroup group;
@@ -53,11 +56,11 @@ public final class CheckpointWriter implements AutoCloseable {
     }
 
     /**
-     * Makes a writer. All ranks must call it. The writer makes a group of its own of the same
-     * ranks, because its thread must not interfere with the operations of the program.
+     * Makes a writer. All ranks must call it. The writer makes its own group of the same ranks, so
+     * that its thread does not interfere with the operations of the program.
      *
-     * @param group a group on the CPU. The tensors that are saved may be on devices; a program that
-     *     trains on devices makes another group for this, for instance by {@code gloo}
+     * @param group a group on the CPU; the saved tensors may be on devices. A program that trains
+     *     on devices makes a separate group for this, for instance with {@code gloo}
      * @return the writer, which the caller closes before the group
      * @throws UsageException if the group is null, not on the CPU, or has no store
      * @throws JcclException if the ranks do not arrive in time
@@ -79,19 +82,19 @@ public final class CheckpointWriter implements AutoCloseable {
 
     /**
      * Starts a save. Waits for the previous one, copies this rank's part to host memory, and
-     * returns. The program may then change its tensors. Before the first save of some shards this
-     * allocates memory for the copy.
+     * returns. The program may then change its tensors. The first save of a shard allocates memory
+     * for its copy.
      *
-     * <p>Arguments and failures are those of {@link Checkpoint#save}. A failure is thrown by the
-     * next call, and nothing is saved by the call that throws it.
+     * <p>Arguments and failures are those of {@link Checkpoint#save}. The next call throws a
+     * failure; that call saves nothing.
      *
      * @param directory a directory that all ranks see under this name
      * @param shards this rank's shards
      * @param metadata texts by name
      * @throws UsageException if an argument is null, or this writer is closed
-     * @throws DifferentModelsException if the previous save failed so
-     * @throws CheckpointException if the previous save failed so
-     * @throws JcclException if the previous save failed so
+     * @throws DifferentModelsException if the previous save failed with it
+     * @throws CheckpointException if the previous save failed with it
+     * @throws JcclException if the previous save failed with it
      */
     public void save(Path directory, List<Shard> shards, Map<String, String> metadata) {
         if (directory == null || shards == null || metadata == null) {
@@ -113,9 +116,10 @@ public final class CheckpointWriter implements AutoCloseable {
     /**
      * Waits until the last save is complete.
      *
-     * @throws DifferentModelsException if the last save failed so, and it was not reported before
-     * @throws CheckpointException as above
-     * @throws JcclException as above
+     * @throws DifferentModelsException if the last save failed with it and this was not reported
+     *     before
+     * @throws CheckpointException under the same condition
+     * @throws JcclException under the same condition
      */
     public void await() {
         Optional<BoundedCall> last = running;

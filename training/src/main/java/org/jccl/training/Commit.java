@@ -14,9 +14,9 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 
 /**
- * Makes each step of a training on all ranks or on none, although ranks are lost and replaced. This
- * is an atomic commit: each rank votes when it has the averaged gradients, and the step is made if
- * all vote for it. torchft's {@code should_commit}.
+ * Makes each training step on all ranks or on none, even if ranks are lost and replaced. This is an
+ * atomic commit, like torchft's {@code should_commit}: each rank votes when it has the averaged
+ * gradients, and the step is made if all vote for it.
  *
  * <pre>{@code
  * new Commit(replica).run(
@@ -29,24 +29,24 @@ import org.jccl.UsageException;
  *         });
  * }</pre>
  *
- * <p>A rank that voted for a step, and did not learn the result because another one was lost, is in
- * doubt. {@link #enter} decides about the step with those that are left: they make it if one of
+ * <p>A rank is in doubt if it voted for a step and did not learn the result because another rank
+ * was lost. {@link #enter} decides about the step with the remaining ranks: they make it if one of
  * them has made it, or if all of them are in doubt. So they make it whenever the lost rank may have
- * made it, since it did so only if all had voted for it. Ranks that are new, or that missed a
- * generation, get the state from one that did not.
+ * made it, because that rank did so only if all had voted for it. Ranks that are new, or that
+ * missed a generation, get the state from a rank that did not.
  *
  * <p>{@link #run} is a loop over {@link #enter}, {@link #vote} and {@link
  * ProcessGroup#reconfigure}, which programs may also write themselves.
  *
- * <p>Used by one thread. After a failure of the group, only {@link #enter} may be called, with the
+ * <p>Not thread-safe. After a failure of the group, only {@link #enter} may be called, with the
  * next generation.
  */
 public final class Commit {
 
-    /** A rank that has been in no generation. */
+    /** Marks a rank that has been in no generation. */
     private static final long NEW = -1;
 
-    /** A rank whose state was being replaced when the sender was lost. */
+    /** Marks a rank whose state was being replaced when the sender was lost. */
     private static final long INCOMPLETE = -2;
 
     private static final System.Logger LOGGER = System.getLogger(Commit.class.getName());
@@ -59,7 +59,7 @@ public final class Commit {
     private boolean newcomersWait;
 
     /**
-     * Begins with step 0.
+     * Creates a commit that begins with step 0.
      *
      * @param replica the state of this rank
      * @throws UsageException if it is null
@@ -69,10 +69,10 @@ public final class Commit {
     }
 
     /**
-     * Begins where a checkpoint was saved.
+     * Creates a commit that continues from a checkpoint.
      *
      * @param replica the state of this rank
-     * @param steps how many steps were made before
+     * @param steps the number of steps that were made before
      * @throws UsageException if the replica is null or the number is negative
      */
     public Commit(Replica replica, long steps) {
@@ -87,7 +87,7 @@ public final class Commit {
     }
 
     /**
-     * Returns how many steps were made. All ranks of the group return the same after {@link
+     * Returns the number of steps that were made, the same on all ranks of the group after {@link
      * #enter}.
      *
      * @return the number of the next step, from 0
@@ -97,17 +97,17 @@ public final class Commit {
     }
 
     /**
-     * Returns whether ranks waited for the next generation at the last vote. All ranks return the
-     * same. Then call {@link ProcessGroup#reconfigure}.
+     * Returns whether ranks were waiting for the next generation at the last vote, the same on all
+     * ranks. If true, call {@link ProcessGroup#reconfigure}.
      *
-     * @return whether ranks wait
+     * @return true if ranks were waiting
      */
     public boolean newcomersWait() {
         return newcomersWait;
     }
 
     /**
-     * What a rank says when it enters a generation.
+     * The state that a rank reports when it enters a generation.
      *
      * @param entered the last generation that it has entered, {@link #NEW} or {@link #INCOMPLETE}
      */
@@ -126,10 +126,10 @@ public final class Commit {
     }
 
     /**
-     * Enters a generation: decides about a step in doubt, and gives the state to ranks that lack
-     * it. All ranks of the group call it, once for each generation. If all ranks are new, the state
-     * of rank 0 is given to the others. May call {@link Replica#apply}. Ranks that neither give nor
-     * get the state return before it is sent.
+     * Enters a generation: decides about a step in doubt, and sends the state to ranks that lack
+     * it. All ranks of the group must call it, once for each generation. If all ranks are new, rank
+     * 0 sends its state to the others. May call {@link Replica#apply}. Ranks that neither send nor
+     * receive the state return before it is sent.
      *
      * <p>If it fails, the program reconfigures again, as after any failure.
      *
@@ -179,8 +179,8 @@ public final class Commit {
     }
 
     /**
-     * Returns how many steps are made, after the decision about one in doubt. Members of the last
-     * generation began it with equal states and differ by a step at most.
+     * Returns the number of steps after the decision about a step in doubt. Members of the last
+     * generation began it with equal states, so they differ by at most one step.
      */
     private long decide(List<Entry> entries, List<Integer> current) {
         long most = current.stream().mapToLong(rank -> entries.get(rank).steps()).max().orElse(0);
@@ -215,7 +215,7 @@ public final class Commit {
         }
     }
 
-    /** Each of those with the state gives it to some of the others. */
+    /** Sends the state from each rank that has it to some of the others. */
     private void transfer(List<Integer> with, long made) {
         StateTransfer transfer = new StateTransfer(group, replica);
         int number = 0;
@@ -236,13 +236,12 @@ public final class Commit {
     }
 
     /**
-     * Votes about the next step, and makes it by {@link Replica#apply} if all ranks vote for it.
-     * All ranks of the group call it, when their averaged gradients are complete or, on a device,
-     * come before it on the current stream, for which it waits. One all_reduce of two numbers; rank
-     * 0 also sends a request to the store.
+     * Votes about the next step, and makes it with {@link Replica#apply} if all ranks vote for it.
+     * All ranks of the group must call it when their averaged gradients are complete. On a device,
+     * the current stream must produce the gradients before this call, which waits for that stream.
+     * Costs one all_reduce of two numbers; rank 0 also sends a request to the store.
      *
-     * @param ready whether this rank wants the step; false for instance if its gradients are not
-     *     finite
+     * @param ready true to vote for the step; false for instance if the gradients are not finite
      * @return whether the step was made
      * @throws UsageException if no generation was entered
      * @throws org.jccl.JcclException if the group fails; this rank may then be in doubt until it
@@ -256,10 +255,10 @@ public final class Commit {
         boolean waits = group.rank() == 0 && group.hasNewcomers();
         long[] votes = new long[2];
         try (Tensor flags = StateTransfer.longs(group, ready ? 1 : 0, waits ? 0 : 1)) {
-            // On a device the averages may still be computed: who reads behind them gets their
-            // failure.
+            // On a device the averages may still be in flight. This read is ordered after them and
+            // throws their failure.
             flags.copyTo(votes);
-            // From here on, the others may make the step without this rank's knowledge.
+            // From now on, the others may make the step without this rank's knowledge.
             inDoubt = ready;
             group.sync().allReduce(flags, ReduceOp.MIN);
             flags.copyTo(votes);
@@ -274,7 +273,7 @@ public final class Commit {
         return true;
     }
 
-    /** Computes what a step needs. */
+    /** Computes the gradients of a step. */
     @FunctionalInterface
     public interface Step {
 
@@ -282,7 +281,8 @@ public final class Commit {
          * Computes the averaged gradients of a step, which {@link Replica#apply} uses. Called again
          * for the same step if it was not made.
          *
-         * @param group the present generation; what the program makes on it ends with it
+         * @param group the current generation; objects that the program makes on it are valid only
+         *     as long as it is
          * @param step the number of the step, from 0
          * @return the vote of this rank
          */
@@ -290,16 +290,15 @@ public final class Commit {
     }
 
     /**
-     * Makes steps until there are enough, over as many generations of a world as necessary: joins
-     * the world, and continues in the next generation when a rank is lost or comes back. Rounds
-     * that are voted down are repeated without end.
+     * Makes steps until {@code last} steps are made, over as many generations of a world as
+     * necessary. Joins the world, and continues in the next generation when a rank is lost or
+     * joins. A step that is voted down is repeated without a limit.
      *
      * @param world the options of the world, with {@link
      *     org.jccl.ProcessGroupBuilder#reconfigurable}
-     * @param last how many steps to make
-     * @param patience how long to wait for ranks that do not come, see {@link
-     *     ProcessGroup#reconfigure}
-     * @param step computes a step; may throw what the group throws
+     * @param last the total number of steps
+     * @param patience how long to wait for missing ranks, see {@link ProcessGroup#reconfigure}
+     * @param step computes a step; may throw the exceptions of the group
      * @throws UsageException if an argument is null, or the world is not reconfigurable
      * @throws org.jccl.JcclException if the world cannot be joined, or no generation is formed
      */
@@ -320,7 +319,10 @@ public final class Commit {
         }
     }
 
-    /** Returns whether there are enough steps, or false if a new generation is needed. */
+    /**
+     * Makes the remaining steps. Returns true when all are made, or false if a new generation is
+     * needed.
+     */
     private boolean reaches(ProcessGroup present, long last, Step step) {
         try {
             enter(present);

@@ -13,9 +13,10 @@ import org.jccl.ProcessGroup;
 import org.jccl.UsageException;
 
 /**
- * A grid of the ranks of a group with named dimensions, as PyTorch's {@code DeviceMesh}. Ranks are
- * in row-major order: neighbors in the last dimension have consecutive ranks in the group. For each
- * dimension, a rank has a process group of the ranks that differ from it only in that coordinate.
+ * A grid of the ranks of a group with named dimensions, like PyTorch's {@code DeviceMesh}. Ranks
+ * are in row-major order: neighbors in the last dimension have consecutive ranks in the group. For
+ * each dimension, a rank has a process group of the ranks that differ from it only in that
+ * coordinate.
  *
  * <pre>{@code
  * // 16 ranks: 4 stages of a pipeline, each twice, each layer on 2 devices
@@ -212,7 +213,10 @@ public final class DeviceMesh implements AutoCloseable {
         }
     }
 
-    /** Ranks with different meshes would silently reduce unrelated tensors. */
+    /**
+     * Checks that all ranks have the same mesh. Otherwise they would silently reduce unrelated
+     * tensors.
+     */
     private static void requireSame(ProcessGroup group, String mesh) {
         ModelCheck.requireSame(
                 group,

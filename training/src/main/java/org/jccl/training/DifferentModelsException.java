@@ -5,7 +5,7 @@ import org.jccl.JcclException;
 
 /**
  * Thrown if ranks have different parameters, gradients, samplers or options, or save a replicated
- * tensor whose elements differ between ranks. The process group remains usable.
+ * tensor with different elements. The process group remains usable.
  */
 public final class DifferentModelsException extends JcclException {
 

@@ -6,7 +6,7 @@ import org.jccl.ProcessGroup;
 import org.jccl.UsageException;
 
 /**
- * Selects the samples of a data set that this rank processes in an epoch, as PyTorch's {@code
+ * Selects the samples of a data set that this rank processes in an epoch, like PyTorch's {@code
  * DistributedSampler}. All ranks get the same number of samples, and together they cover the data
  * set. If the number of samples is not a multiple of the number of ranks, some samples are used
  * twice, or the last ones are dropped. The order depends only on the seed and the epoch, so ranks

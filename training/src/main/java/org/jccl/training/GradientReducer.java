@@ -33,24 +33,25 @@ import org.jccl.Work;
  * }
  * }</pre>
  *
- * <p>All ranks issue buckets in the same order, whatever the order in which their gradients become
- * ready: a full bucket waits until all buckets before it are issued. Between the first {@code
+ * <p>All ranks issue buckets in the same order, even if their gradients become ready in another
+ * order: a full bucket waits until all buckets before it are issued. Between the first {@code
  * ready} of a step and the end of {@code finish}, other threads may use the group only if all ranks
  * issue those operations at the same point of the sequence. If that cannot be ensured, give the
  * reducer its own group.
  *
- * <p>A gradient can have memory of the program: {@code ready} copies it to its bucket and {@code
- * finish} copies it back. Or it exists only in its bucket ({@link #bucketView}) and is not copied.
+ * <p>A gradient can be in memory of the program: {@code ready} copies it to its bucket and {@code
+ * finish} copies it back. Alternatively, it exists only in its bucket ({@link #bucketView}) and is
+ * not copied.
  *
  * <p>On devices each call of {@code ready} records its current stream, and the reduction of the
- * bucket is ordered after the work enqueued there by then. {@code finish} makes the current stream
+ * bucket is ordered after the work enqueued on it so far. {@code finish} makes the current stream
  * wait for the reductions. The streams must exist until {@code finish} returns. The host blocks
  * only at the end of the first step, when buckets are rebuilt, and in every step if gradients may
  * be unused.
  *
  * <p>Any thread may call {@code ready}. Only the thread that runs the training loop may call {@code
- * finish}, {@code noSync} and {@code join}. After a failure of the group these four throw. A step
- * of 200 gradients allocates less than 1 KB.
+ * finish}, {@code noSync} and {@code join}. After a failure of the group these four methods throw.
+ * A step of 200 gradients allocates less than 1 KB.
  */
 public final class GradientReducer implements AutoCloseable {
 
@@ -131,7 +132,7 @@ public final class GradientReducer implements AutoCloseable {
      * Returns the memory of a gradient in its bucket, for frameworks that can write the gradient
      * there. {@code finish} leaves the average in it. The view is valid until the buckets are
      * rebuilt. That happens at most once, at the end of the first step. If gradients exist only in
-     * their buckets, it requires {@link GradientReducerBuilder#onRebuild}.
+     * their buckets, rebuilding requires {@link GradientReducerBuilder#onRebuild}.
      *
      * @param index the index of the gradient, in the order of registration
      * @return a view that the reducer owns and that is valid until it is closed; for a gradient in
@@ -365,7 +366,8 @@ public final class GradientReducer implements AutoCloseable {
     }
 
     /**
-     * After a failure the ranks may have issued different operations, unless all ranks throw it.
+     * Runs a call and marks the reducer as failed if it throws: the ranks may then have issued
+     * different operations, unless all ranks throw.
      */
     private void guarded(Runnable call) {
         try {

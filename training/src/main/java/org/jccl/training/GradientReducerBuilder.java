@@ -178,11 +178,11 @@ public final class GradientReducerBuilder {
     }
 
     /**
-     * Sets whether a step may leave gradients unused, as PyTorch's {@code find_unused_parameters}.
-     * A gradient that a rank does not use counts as zero there, and the rank receives the average.
-     * A gradient that no rank used is unchanged, or zero if it exists only in its bucket. This adds
-     * one small operation per step, for which the host waits, and disables rebuilding of the
-     * buckets.
+     * Sets whether a step may leave gradients unused, like PyTorch's {@code
+     * find_unused_parameters}. A gradient that a rank does not use counts as zero there, and the
+     * rank receives the average. A gradient that no rank used is unchanged, or zero if it exists
+     * only in its bucket. This adds one small operation per step, for which the host waits, and
+     * disables rebuilding of the buckets.
      *
      * @param allowed false by default
      * @return this builder
@@ -219,8 +219,8 @@ public final class GradientReducerBuilder {
 
     /**
      * Sets an action to run after the buckets were rebuilt. The old {@linkplain
-     * GradientReducer#bucketView views} are invalid then, and the caller must request new ones. The
-     * contents were copied.
+     * GradientReducer#bucketView views} are invalid then, and the caller must request new ones.
+     * Their contents were copied.
      *
      * @param action called by the thread that is in {@code finish} or {@code join}
      * @return this builder

@@ -31,7 +31,8 @@ final class HalfFloats {
             int rounded = rest - 0x38000000 + 0xfff + (rest >>> 13 & 1);
             return (short) (sign | rounded >>> 13); // may round to infinity
         }
-        // Below 2^-14: multiples of 2^-24. The sum has its last bit there, and rounds.
+        // Below 2^-14, values are multiples of 2^-24. The last bit of the sum is 2^-24, so the
+        // addition rounds.
         float shifted = Float.intBitsToFloat(rest) + 0.5f;
         return (short) (sign | Float.floatToRawIntBits(shifted) - 0x3f000000);
     }

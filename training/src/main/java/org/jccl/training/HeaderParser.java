@@ -17,7 +17,7 @@ final class HeaderParser {
 
     private static final int HEXADECIMAL = 16;
 
-    /** Nesting of the reference's parser. */
+    /** The maximum nesting of the reference parser. */
     private static final int MAX_DEPTH = 127;
 
     private static final Pattern NUMBER =

@@ -7,12 +7,12 @@ import java.util.Map;
 import org.jccl.Device;
 import org.jccl.Tensor;
 
-/** Copies of shards in host memory, which is used again for shards of the same names and sizes. */
+/** Copies of shards in host memory. The memory is reused for shards of the same names and sizes. */
 final class HostCopies implements AutoCloseable {
 
     private Map<String, Tensor> memory = new HashMap<>();
 
-    /** Copies the elements; memory of earlier copies that have no successor is freed. */
+    /** Copies the elements, and frees earlier copies that have no successor. */
     List<Shard> of(List<Shard> shards) {
         Map<String, Tensor> earlier = memory;
         memory = new HashMap<>();

@@ -27,8 +27,8 @@ import org.jccl.UsageException;
  * }</pre>
  *
  * <p>Numbers are 64-bit floating point, on the wire too, so counts up to 2<sup>53</sup> are exact.
- * Each rank adds up the numbers of all ranks in the order of ranks, so all have the same bits. A
- * NaN makes the result NaN. Not thread-safe. After {@link ProcessGroup#reconfigure}, all ranks must
+ * Each rank adds the numbers of all ranks in the order of ranks, so all get the same bits. A NaN
+ * makes the result NaN. Not thread-safe. After {@link ProcessGroup#reconfigure}, all ranks must
  * make a new object.
  */
 public final class Metrics {
@@ -48,7 +48,7 @@ public final class Metrics {
         }
     }
 
-    /** What was added so far; of a mean, the sum of weighted numbers and that of weights. */
+    /** The accumulated number; for a mean, the sum of weighted numbers and the sum of weights. */
     private static final class Value {
         final Kind kind;
         double number;
@@ -68,7 +68,7 @@ public final class Metrics {
     private final ProcessGroup group;
     private final Map<String, Value> values = new TreeMap<>();
 
-    /** The kinds and names that all ranks had last, in order; null before the first time. */
+    /** The kinds and names on which all ranks last agreed, in order; null before the first time. */
     private List<String> agreed;
 
     private Metrics(ProcessGroup group) {
@@ -78,7 +78,7 @@ public final class Metrics {
     /**
      * Makes an object without numbers. Nothing is sent.
      *
-     * @param group whose ranks reduce; the caller still owns it
+     * @param group the group whose ranks reduce; the caller keeps ownership
      * @return the object
      * @throws UsageException if the group is null
      */
@@ -93,7 +93,7 @@ public final class Metrics {
      * Adds to a sum.
      *
      * @param name the name, without line breaks
-     * @param number to add
+     * @param number the number to add
      * @throws UsageException if the name is null, empty, has a line break or is of another kind in
      *     this interval
      */
@@ -105,7 +105,7 @@ public final class Metrics {
      * Adds a number with weight 1 to a mean.
      *
      * @param name as in {@link #sum}
-     * @param number one of those whose mean is computed
+     * @param number the number to include in the mean
      * @throws UsageException as {@link #sum}
      */
     public void mean(String name, double number) {
@@ -116,9 +116,9 @@ public final class Metrics {
      * Adds a number to a mean. A mean without weight is NaN.
      *
      * @param name as in {@link #sum}
-     * @param number one of those whose mean is computed
-     * @param weight for instance the number of samples. A rank without a number passes 0, and the
-     *     number is ignored then
+     * @param number the number to include in the mean
+     * @param weight for instance the number of samples. A rank without a number passes 0; the
+     *     number is then ignored
      * @throws UsageException as {@link #sum}, or if the weight is negative or not finite
      */
     public void mean(String name, double number, double weight) {
@@ -132,7 +132,7 @@ public final class Metrics {
      * Adds a number to a minimum.
      *
      * @param name as in {@link #sum}
-     * @param number infinity if a rank has none
+     * @param number the number; a rank that has none passes infinity
      * @throws UsageException as {@link #sum}
      */
     public void min(String name, double number) {
@@ -143,7 +143,7 @@ public final class Metrics {
      * Adds a number to a maximum.
      *
      * @param name as in {@link #sum}
-     * @param number negative infinity if a rank has none
+     * @param number the number; a rank that has none passes negative infinity
      * @throws UsageException as {@link #sum}
      */
     public void max(String name, double number) {
@@ -162,13 +162,13 @@ public final class Metrics {
     }
 
     /**
-     * Ends an interval: reduces its numbers over all ranks, and forgets them, also if it fails. All
-     * ranks must call it, with the same names. When the names are new, ranks compare them first,
-     * which takes up to two more messages. Blocks.
+     * Ends an interval: reduces its numbers over all ranks, and clears them, even if it fails. All
+     * ranks must call it with the same names. If names are new, ranks compare them first, which
+     * takes up to two more messages. Blocks.
      *
      * @return the results by name, in the order of names, the same on all ranks
-     * @throws DifferentModelsException on all ranks, if a rank has other names or kinds; the
-     *     message names it and the first difference
+     * @throws DifferentModelsException on all ranks, if names or kinds differ between ranks; the
+     *     message names a rank that differs and the first difference
      * @throws JcclException if the group has failed
      */
     public Map<String, Double> reduce() {
@@ -199,7 +199,10 @@ public final class Metrics {
         return Collections.unmodifiableMap(results);
     }
 
-    /** Gathers whether ranks have the agreed names, and then number and weight of each name. */
+    /**
+     * Gathers from all ranks whether they have the agreed names, and the number and weight of each
+     * name.
+     */
     private double[] gather(Map<String, Value> mine, boolean haveNames) {
         double[] words = new double[1 + 2 * agreed.size()];
         if (haveNames) {

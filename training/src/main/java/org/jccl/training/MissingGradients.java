@@ -6,7 +6,7 @@ import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.ProcessGroup;
 
-/** Names the gradients that never became ready in a step, for a message. */
+/** Describes the gradients that never became ready in a step. */
 final class MissingGradients {
 
     /** Maximum number of names in a message; the others are counted. */

@@ -14,7 +14,7 @@ import org.jccl.UsageException;
 
 /**
  * Broadcasts a model in messages of bounded size, because a group may retain memory for them.
- * Tensors in one memory, as tied weights are, are sent once.
+ * Tensors that share memory, such as tied weights, are sent once.
  */
 final class ParameterBroadcast {
 
@@ -59,7 +59,7 @@ final class ParameterBroadcast {
         return named == null ? null : named.tensor();
     }
 
-    /** Leaves out tensors that have the memory of an earlier one. */
+    /** Returns the tensors without those that share the memory of an earlier one. */
     private static List<Tensor> once(List<Tensor> parameters) {
         List<Tensor> once = new ArrayList<>();
         Set<List<Object>> known = new HashSet<>();
@@ -75,7 +75,10 @@ final class ParameterBroadcast {
         return List.of(tensor.device(), tensor.address(), tensor.dataType(), tensor.count());
     }
 
-    /** The tensors with what they share, which must be the same on all ranks. */
+    /**
+     * Returns a line for each tensor, with the tensor whose memory it shares. The lines must be the
+     * same on all ranks.
+     */
     private static List<String> lines(ProcessGroup group, List<NamedTensor> model) {
         requireWholeMemory(group, model);
         Map<List<Object>, String> names = new HashMap<>();
@@ -94,7 +97,7 @@ final class ParameterBroadcast {
         return lines;
     }
 
-    /** Requires that tensors share their whole memory or none. */
+    /** Checks that tensors share all of their memory or none. */
     private static void requireWholeMemory(ProcessGroup group, List<NamedTensor> model) {
         List<NamedTensor> inOrder = new ArrayList<>(model);
         inOrder.removeIf(named -> named.tensor().count() == 0);

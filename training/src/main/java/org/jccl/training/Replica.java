@@ -4,8 +4,8 @@ import java.util.List;
 import org.jccl.Tensor;
 
 /**
- * The state that every rank of a job has a copy of, for {@link Commit}. Programs implement it. All
- * methods are called by the thread that calls {@link Commit}.
+ * The replicated state of a training job, for {@link Commit}. Every rank has a copy. Programs
+ * implement this interface. The thread that uses the {@link Commit} calls all methods.
  */
 public interface Replica {
 
@@ -19,25 +19,27 @@ public interface Replica {
     List<Tensor> tensors();
 
     /**
-     * Returns what else a rank needs, for instance the position of the sampler and the state of
-     * random numbers. It must not depend on the rank.
+     * Returns the remaining state, for instance the position of the sampler and the state of random
+     * numbers. It must be the same on all ranks.
      *
-     * @return any bytes; at most 1 MiB
+     * @return the state in any format; at most 1 MiB
      */
     default byte[] other() {
         return new byte[0];
     }
 
     /**
-     * Takes what {@link #other} returned on another rank. The tensors have been received before.
+     * Restores the state that {@link #other} returned on another rank. The tensors were received
+     * before.
      *
-     * @param bytes what another rank returned
+     * @param bytes the bytes from the other rank
      */
     default void restore(byte[] bytes) {}
 
     /**
-     * Makes the step: changes the parameters with the averaged gradients that this rank had when it
-     * voted. They must still be there: the step may be decided in a later generation of the group.
+     * Makes the step: updates the parameters with the averaged gradients that this rank had when it
+     * voted. The program must keep those gradients, because the step may be decided in a later
+     * generation of the group.
      */
     void apply();
 }

@@ -32,7 +32,7 @@ import org.jccl.UsageException;
  * A file of tensors in the safetensors format, compatible with Python's {@code safetensors}.
  * Written files have a CRC-32C of each tensor in the metadata entry {@code jccl.crc32c.} plus the
  * tensor's name, and one of the metadata in {@code jccl.crc32c.__metadata__}. Reading verifies
- * them. Files without checksums can be read too; then a replacement after {@link #open} is detected
+ * them. Files without checksums can be read too. Their replacement after {@link #open} is detected
  * only by size and modification time.
  *
  * <p>Immutable. Each call opens the file. Tensors may be on a device.
@@ -51,7 +51,10 @@ public final class SafetensorsFile {
     private final long dataStart;
     private final Version version;
 
-    /** A version of a file. Its key is left out: user-space file systems may change it. */
+    /**
+     * A version of a file. It does not contain the file key, because user-space file systems may
+     * change it.
+     */
     private record Version(long size, FileTime modified) {
 
         static Version of(Path path) throws IOException {
@@ -225,15 +228,15 @@ public final class SafetensorsFile {
      * @return the file
      * @throws UsageException if the path is null
      * @throws CheckpointException if the file does not exist, cannot be read, is not in this
-     *     format, is truncated, has a type that the format does not have, or has metadata that does
-     *     not match its checksum
+     *     format, is truncated, has a type that the format does not define, or has metadata that
+     *     does not match its checksum
      */
     public static SafetensorsFile open(Path path) {
         if (path == null) {
             throw new UsageException(FailureContext.NONE, "path is null");
         }
         try {
-            // Taken first, so that read() detects any later replacement.
+            // Read first, so that read() detects any later replacement.
             Version version = Version.of(path);
             SafetensorsFile file = open(path, version);
             Version now = Version.of(path);
@@ -490,7 +493,7 @@ public final class SafetensorsFile {
         }
     }
 
-    /** Copies the requested elements that are in a piece. */
+    /** Copies those of the requested elements that are in a piece. */
     private static void copy(Tensor piece, long from, long offset, Tensor target) {
         long first = Math.max(from, offset);
         long end = Math.min(from + piece.count(), offset + target.count());

@@ -43,7 +43,7 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensor
                     Map.entry("F8_E4M3", DataType.FLOAT8_E4M3),
                     Map.entry("F8_E5M2", DataType.FLOAT8_E5M2));
 
-    /** Bits of an element of the types that the format has and JCCL lacks. */
+    /** The bits per element of the types that the format has and JCCL lacks. */
     private static final Map<String, Integer> OTHER_TYPES =
             Map.of(
                     "F4", 4,

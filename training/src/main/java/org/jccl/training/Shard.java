@@ -58,7 +58,7 @@ public record Shard(String name, List<Long> shape, long offset, Tensor tensor, b
      * @param name the name of the tensor
      * @param tensor the whole tensor
      * @param shape its sizes
-     * @return a shard that one rank writes
+     * @return a shard that only one rank writes
      * @throws UsageException as the constructor does
      */
     public static Shard replicated(String name, Tensor tensor, long... shape) {

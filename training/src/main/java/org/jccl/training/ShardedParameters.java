@@ -45,8 +45,8 @@ import org.jccl.UsageException;
  * gradients are not sharded, the program may add up those of several passes before {@code reduce}.
  *
  * <p>All ranks must make the same calls in the same order. Not thread-safe. After a failure of the
- * group or of an update every call throws, because the ranks' parts may be of different steps. The
- * caller must continue from a {@link Checkpoint}.
+ * group or of an update every call throws, because the ranks' parts may belong to different steps.
+ * The caller must continue from a {@link Checkpoint}.
  */
 public final class ShardedParameters implements AutoCloseable {
 
@@ -222,12 +222,12 @@ public final class ShardedParameters implements AutoCloseable {
         return zeros;
     }
 
-    /** Null where each unit keeps its own. */
+    /** Returns null if each unit keeps its own memory. */
     WholeUnits parameterMemory() {
         return parameterMemory;
     }
 
-    /** Null where each unit keeps its own. */
+    /** Returns null if each unit keeps its own memory. */
     WholeUnits gradientMemory() {
         return gradientMemory;
     }
@@ -250,7 +250,7 @@ public final class ShardedParameters implements AutoCloseable {
         }
     }
 
-    /** Runs an action after whose failure the ranks' parts may differ. */
+    /** Runs an action. If it fails, the ranks' parts may differ, so this object fails. */
     void guarded(Runnable action) {
         try {
             action.run();

@@ -82,8 +82,8 @@ public final class ShardedParametersBuilder {
     /**
      * Sets which tensors are sharded.
      *
-     * @param what the tensors of which each rank keeps only a part; {@link Sharding#PARAMETERS} by
-     *     default
+     * @param what the tensors to shard, of which each rank keeps only a part; {@link
+     *     Sharding#PARAMETERS} by default
      * @return this builder
      * @throws UsageException if it is null
      */
@@ -112,7 +112,7 @@ public final class ShardedParametersBuilder {
     }
 
     /**
-     * Leaves gradients as sums. By default they are divided by the number of ranks.
+     * Sums gradients instead of averaging them. By default sums are divided by the number of ranks.
      *
      * @return this builder
      */

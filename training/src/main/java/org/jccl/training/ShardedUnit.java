@@ -351,7 +351,7 @@ public final class ShardedUnit {
     void changed() {
         reduced = false;
         if (owner.sharding().retainsParameters) {
-            // Some libraries run several collectives at once, and both write to this memory.
+            // Some libraries run several collectives at once, and both would write to this memory.
             awaitGathering();
             gathered = false;
             prefetch();

@@ -11,7 +11,7 @@ import org.jccl.Work;
 /**
  * Sends the state of a replica from one rank to another.
  *
- * @param group the group of both
+ * @param group the group of both ranks
  * @param replica the state of this rank
  */
 record StateTransfer(ProcessGroup group, Replica replica) {
@@ -43,8 +43,8 @@ record StateTransfer(ProcessGroup group, Replica replica) {
             group.sync().recv(received, from);
             received.copyTo(head);
             receive(from, head);
-            // On a device the tensors may be on their way: who reads behind them gets their
-            // failure.
+            // On a device the tensors may still be in flight. This read is ordered after them and
+            // throws their failure.
             received.copyTo(head);
         }
     }
@@ -77,7 +77,7 @@ record StateTransfer(ProcessGroup group, Replica replica) {
                 .toList();
     }
 
-    /** A number that differs if the tensors of two ranks differ in type, count or order. */
+    /** Returns a number that differs if the tensors of two ranks differ in type, count or order. */
     private long kind() {
         return described().hashCode();
     }

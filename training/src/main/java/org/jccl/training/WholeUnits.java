@@ -34,8 +34,8 @@ final class WholeUnits implements AutoCloseable {
     }
 
     /**
-     * Returns the piece that was released first, once no operation reads it, or null if none is
-     * free.
+     * Returns the piece that was released first, or null if none is free. Waits until no operation
+     * reads the piece.
      */
     Piece take() {
         Piece piece = free.poll();

@@ -20,7 +20,7 @@ import org.jccl.spi.PathSetting;
 /** Builds the command that starts a JVM. */
 final class JavaCommand {
 
-    /** From this version on, a JVM warns about native access that is not enabled. */
+    /** The first Java version that warns about native access that is not enabled. */
     private static final int WARNS_ABOUT_NATIVE_ACCESS = 24;
 
     private static final Pattern VERSION =
@@ -31,7 +31,7 @@ final class JavaCommand {
     private JavaCommand() {}
 
     /**
-     * The command of a JVM that runs a class.
+     * Returns the command of a JVM that runs a class.
      *
      * @param classPath the class path; empty for the paths of this JVM
      */
@@ -41,7 +41,7 @@ final class JavaCommand {
             Optional<String> classPath,
             Class<?> mainClass,
             List<String> arguments) {
-        // A module that the program itself loaded cannot be named in an option of a JVM.
+        // A JVM option cannot name a module that the program itself loaded.
         boolean ofModule = mainClass.getModule().getLayer() == ModuleLayer.boot();
         if (ofModule && classPath.isEmpty()) {
             return ofModule(executable, jvmArguments, mainClass, arguments);
@@ -54,7 +54,7 @@ final class JavaCommand {
                 arguments);
     }
 
-    /** The command of a JVM that runs a class from the class path. */
+    /** Returns the command of a JVM that runs a class from the class path. */
     static List<String> ofClass(
             Path executable,
             List<String> jvmArguments,
@@ -65,7 +65,7 @@ final class JavaCommand {
         return of(executable, jvmArguments, "ALL-UNNAMED", where, arguments);
     }
 
-    /** The command of a JVM that runs a class of a module, with the paths of this JVM. */
+    /** Returns the command of a JVM that runs a class of a module, with the paths of this JVM. */
     private static List<String> ofModule(
             Path executable,
             List<String> jvmArguments,
@@ -102,13 +102,13 @@ final class JavaCommand {
         return command;
     }
 
-    /** The executable of this JVM. */
+    /** Returns the executable of this JVM. */
     static Path ownExecutable() {
         String home = System.getProperty("java.home");
         return PathSetting.of("system property java.home", home, "bin", "java");
     }
 
-    /** All that this JVM can load classes from, as a class path. */
+    /** Returns all paths from which this JVM can load classes, as a class path. */
     static String ownClassPath() {
         return Stream.of("java.class.path", "jdk.module.path")
                 .flatMap(property -> path(property).stream())
@@ -120,7 +120,7 @@ final class JavaCommand {
         return Optional.ofNullable(System.getProperty(property)).filter(path -> !path.isEmpty());
     }
 
-    /** Reads the {@code release} file beside the executable, which costs less than asking it. */
+    /** Reads the {@code release} file beside the executable, which is cheaper than running it. */
     static int featureVersion(Path executable) {
         if (executable.equals(ownExecutable())) {
             return Runtime.version().feature();

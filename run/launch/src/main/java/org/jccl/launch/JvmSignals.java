@@ -3,15 +3,15 @@ package org.jccl.launch;
 import java.util.Map;
 
 /**
- * Gives ranks the environment that this JVM was started in. The {@code jccl} script moves the
- * signal with which this JVM suspends threads, SIGUSR2, out of the way, by a variable that only
- * this JVM is to see.
+ * Restores for ranks the environment that the {@code jccl} script changed for this JVM. This JVM
+ * must not use SIGUSR2 to suspend threads, so the script sets a variable that selects another
+ * signal.
  */
 final class JvmSignals {
 
     private static final String VARIABLE = "_JAVA_SR_SIGNUM";
 
-    /** Has the value that the script gave to the variable. */
+    /** The system property with the value that the script gave to the variable. */
     private static final String PROPERTY = "jccl.sr.signum";
 
     private JvmSignals() {}

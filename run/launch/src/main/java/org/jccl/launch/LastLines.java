@@ -13,17 +13,20 @@ import org.jccl.spi.PathSetting;
 
 /**
  * The lines of a rank for the message about its failure: the last lines, and the first lines of an
- * exception, which a long stack trace would displace. Of several exceptions in close succession,
- * the first one counts. Safe for use by several threads.
+ * exception, which a long stack trace would displace. If several exceptions follow each other
+ * closely, the first one is kept. Thread-safe.
  */
 final class LastLines {
 
     private static final int LAST = 20;
 
-    /** How much of a line is remembered. */
+    /** The number of characters of a line that are kept. */
     private static final int MAX_CHARS = 2_000;
 
-    /** How stack traces of Java and Python begin, and what C++ says of an uncaught exception. */
+    /**
+     * The first line of a stack trace in Java or Python, or the text of C++ for an uncaught
+     * exception.
+     */
     private static final Pattern EXCEPTION =
             Pattern.compile(
                     "Exception in thread \"|(\\w+\\.)+\\w*(Exception|Error)\\b"
@@ -31,15 +34,15 @@ final class LastLines {
 
     private static final int EXCEPTION_LINES = 10;
 
-    /** Lines that say where; those that say what are worth more. */
+    /** Lines with a location. Lines that describe the error are more useful. */
     private static final Pattern FRAME = Pattern.compile("\\s|frame #");
 
     private static final int MAX_FRAMES = 4;
 
-    /** A line, or another exception, that comes so soon may belong to the exception. */
+    /** A line or exception within this many lines may belong to the first exception. */
     private static final int EXCEPTION_REACH = 200;
 
-    /** What a crashing JVM prints, on standard output, about its report. */
+    /** The line about its report that a crashing JVM prints on standard output. */
     private static final Pattern CRASH_REPORT = Pattern.compile("#\\s+(\\S.*hs_err.*\\.log)\\s*");
 
     private final Deque<String> last = new ArrayDeque<>();
@@ -74,7 +77,10 @@ final class LastLines {
         count++;
     }
 
-    /** Whatever a rank prints, an exception here would end the reading of its output. */
+    /**
+     * Never throws for any line of a rank, because an exception would stop the reading of its
+     * output.
+     */
     private static Optional<Path> path(String printed) {
         try {
             return Optional.of(PathSetting.of("the crash report of a rank", printed));
@@ -83,7 +89,7 @@ final class LastLines {
         }
     }
 
-    /** The lines of the exception, unless it begins among the last lines; then the last lines. */
+    /** Returns the lines of the exception, or the last lines if the exception begins among them. */
     synchronized List<String> all() {
         List<String> lines = new ArrayList<>();
         if (!exception.isEmpty() && exceptionAt < count - last.size()) {
@@ -94,7 +100,7 @@ final class LastLines {
         return lines;
     }
 
-    /** The {@code hs_err} file that the lines name. */
+    /** Returns the {@code hs_err} file that the lines name. */
     synchronized Optional<Path> crashReport() {
         return crashReport;
     }

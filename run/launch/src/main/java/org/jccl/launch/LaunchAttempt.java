@@ -24,7 +24,7 @@ final class LaunchAttempt {
 
     private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
 
-    /** How often the other nodes are asked whether this one must stop. */
+    /** The interval at which the launcher asks the other nodes whether this one must stop. */
     private static final Duration POLL = Duration.ofMillis(500);
 
     private static final Duration SHORT_POLL = Duration.ofMillis(20);
@@ -34,7 +34,7 @@ final class LaunchAttempt {
 
     private static final int KILL_SECONDS = 10;
 
-    /** How long other ranks may take to end after a rank that reports that no restart helps. */
+    /** The time for other ranks to end after a rank has reported that no restart helps. */
     static final Duration USAGE_GRACE = Duration.ofSeconds(2);
 
     private final LaunchSettings settings;
@@ -44,7 +44,10 @@ final class LaunchAttempt {
     private final List<RankProcess> ranks = new ArrayList<>();
     private final BlockingQueue<RankProcess> ended = new LinkedBlockingQueue<>();
 
-    /** Whose end is in the queue, or was: a process is gone a moment before its end is known. */
+    /**
+     * The ranks whose end is or was in the queue. A process disappears a moment before its end is
+     * reported.
+     */
     private final Set<RankProcess> reported = ConcurrentHashMap.newKeySet();
 
     private volatile boolean shuttingDown;
@@ -60,7 +63,7 @@ final class LaunchAttempt {
     }
 
     /**
-     * Runs the ranks. When this method returns, none of their processes is left.
+     * Runs the ranks. When this method returns, all of their processes have ended.
      *
      * @return why the attempt failed, or empty if every rank of this node exited with 0
      */
@@ -83,7 +86,7 @@ final class LaunchAttempt {
         }
     }
 
-    /** Sends a signal to the ranks that are alive, and not to processes that they have started. */
+    /** Sends a signal to the ranks that are alive, but not to their child processes. */
     synchronized void signal(String name) {
         List<String> command = new ArrayList<>(List.of("sh", "-c", "kill -s \"$0\" \"$@\"", name));
         ranks.stream()
@@ -114,7 +117,7 @@ final class LaunchAttempt {
         try {
             Runtime.getRuntime().removeShutdownHook(hook);
         } catch (IllegalStateException shuttingDown) {
-            // The hook is running already.
+            // The hook is already running.
         }
     }
 
@@ -128,7 +131,7 @@ final class LaunchAttempt {
     /**
      * Starts a rank, unless the ranks are being stopped.
      *
-     * @param replaced how often it was started before in this attempt
+     * @param replaced the number of its earlier starts in this attempt
      */
     private void start(RankPlacement placement, int replaced) {
         if (stopped) {
@@ -157,7 +160,7 @@ final class LaunchAttempt {
         }
     }
 
-    /** The folder of a rank's log files, as in torchrun. */
+    /** Returns the folder of a rank's log files, as in torchrun. */
     private Optional<Path> logs(int localRank, int replaced) {
         String name = localRank + (replaced == 0 ? "" : "." + replaced);
         return settings.logs()
@@ -165,7 +168,7 @@ final class LaunchAttempt {
                 .map(folder -> folder.resolve("attempt_" + round.attempt()).resolve(name));
     }
 
-    /** Whether the job can be completed without the ranks that have failed. */
+    /** Returns whether the job can be completed without the failed ranks. */
     private boolean othersContinue(int failed) {
         return switch (settings.lostRanks()) {
             case STOP_OTHERS -> false;
@@ -174,7 +177,7 @@ final class LaunchAttempt {
         };
     }
 
-    /** Starts a rank again that has failed, if that may help. */
+    /** Restarts a failed rank if that may help. */
     private synchronized boolean replace(RankProcess lost) {
         if (settings.lostRanks() != LostRanks.REPLACE
                 || wouldFailAgain(lost)
@@ -201,7 +204,7 @@ final class LaunchAttempt {
         List<RankProcess> failed = new ArrayList<>();
         try {
             while (running > 0) {
-                // A rank may have ended whose exit is not reported yet, also when the time is over.
+                // A rank may have ended without a report so far, even at the deadline.
                 boolean over = limit.hasPassed() && ranks.stream().anyMatch(RankProcess::isAlive);
                 Duration pause = limit.hasPassed() && !over ? POLL : limit.atMost(POLL);
                 RankProcess process = ended.poll(pause.toNanos(), TimeUnit.NANOSECONDS);
@@ -236,7 +239,7 @@ final class LaunchAttempt {
             }
             return Optional.empty();
         } catch (InterruptedException e) {
-            // The stop has to wait, so the flag is set again after it.
+            // The stop must wait, so the interrupt flag is set again after it.
             stop();
             Thread.currentThread().interrupt();
             return Optional.of(
@@ -248,7 +251,7 @@ final class LaunchAttempt {
 
     private LaunchException ranksFailed(List<RankProcess> failed) throws InterruptedException {
         awaitFailureOfProgram(failed);
-        // Ranks that failed before the stop below are reported together with the first.
+        // Ranks that failed before the stop below are reported together with the first one.
         ended.stream().filter(process -> process.exitCode() != 0).forEach(failed::add);
         stop();
         failed.forEach(RankProcess::drainOutput);
@@ -269,8 +272,8 @@ final class LaunchAttempt {
     }
 
     /**
-     * Waits a moment for other ranks if all ranks that failed report that no restart helps. They
-     * may only have noticed that another rank closes its groups because its program is failing.
+     * Waits a moment for other ranks if all failed ranks report that no restart helps. They may
+     * only have noticed that another rank closed its groups because its program is failing.
      */
     private void awaitFailureOfProgram(List<RankProcess> failed) throws InterruptedException {
         Deadline limit = Deadline.after(USAGE_GRACE);
@@ -302,7 +305,7 @@ final class LaunchAttempt {
                         + " job more time");
     }
 
-    /** Stops the ranks that are alive. If the shutdown hook runs meanwhile, it waits. */
+    /** Stops the ranks that are alive. Makes the shutdown hook wait meanwhile. */
     private synchronized void stop() {
         if (!stopped) {
             stopped = true;

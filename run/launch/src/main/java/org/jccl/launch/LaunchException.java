@@ -12,7 +12,7 @@ public final class LaunchException extends JcclException {
     /** The exit code of timeout(1). */
     private static final int TIMED_OUT = 124;
 
-    /** The exit code if no exit code of a rank is the reason. */
+    /** The exit code if the reason is not a rank's exit code. */
     private static final int OTHER = 1;
 
     private static final long serialVersionUID = 1L;
@@ -29,17 +29,17 @@ public final class LaunchException extends JcclException {
         this.exitCode = exitCode;
     }
 
-    /** Ranks of this node failed. */
+    /** Creates the exception for failed ranks of this node. */
     static LaunchException of(String message, List<RankFailure> failures) {
         return new LaunchException(message, failures, failures.get(0).exitCode(), null);
     }
 
-    /** Something other than a rank failed. */
+    /** Creates the exception for a failure other than a rank's. */
     static LaunchException of(String message, Throwable cause) {
         return new LaunchException(message, List.of(), OTHER, cause);
     }
 
-    /** The store of the launchers does not answer any more. */
+    /** Creates the exception for a store of the launchers that no longer answers. */
     static LaunchException ofLostStore(LaunchSettings settings, StoreException why) {
         String gone =
                 settings.service().isPresent()
@@ -57,8 +57,8 @@ public final class LaunchException extends JcclException {
     }
 
     /**
-     * The ranks of this node that failed, in order. Ranks that were stopped because of the failure
-     * are not included.
+     * Returns the ranks of this node that failed, in order, without those that were stopped because
+     * of the failure.
      *
      * @return the failures; empty if a timeout, an interruption or another node was the reason
      */
@@ -66,15 +66,15 @@ public final class LaunchException extends JcclException {
         return failures == null ? List.of() : failures;
     }
 
-    /** The failure of the launchers' store, if that is the reason. */
+    /** Returns the failure of the launchers' store, if that is the reason. */
     Optional<StoreException> lostStore() {
         return getCause() instanceof StoreException e ? Optional.of(e) : Optional.empty();
     }
 
     /**
-     * Whether ranks failed and another start may help. It does not help if a rank reports wrong
-     * use, unless the program of another rank failed: that rank closed its groups normally, which
-     * the first rank takes for a rank with fewer operations.
+     * Returns whether ranks failed and a restart may help. It does not help if a rank reports wrong
+     * use, unless the program of another rank failed. That rank closed its groups normally, so the
+     * first rank concluded that it has fewer operations.
      */
     boolean mayPass() {
         return failures().stream().anyMatch(f -> isOfProgram(f.exitCode()))
@@ -83,13 +83,13 @@ public final class LaunchException extends JcclException {
                                 .noneMatch(f -> f.exitCode() == Category.USAGE.exitCode());
     }
 
-    /** Whether an exit code means neither wrong use nor the failure of a group. */
+    /** Returns whether an exit code means neither wrong use nor the failure of a group. */
     static boolean isOfProgram(int code) {
         return code != Category.USAGE.exitCode() && code != Category.FATAL_GROUP.exitCode();
     }
 
     /**
-     * The exit code for a command line.
+     * Returns the exit code for a command line.
      *
      * @return the exit code of the first rank that failed, 124 after a timeout, otherwise 1
      */

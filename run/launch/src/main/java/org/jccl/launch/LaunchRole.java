@@ -5,7 +5,7 @@ import java.util.List;
 /**
  * Ranks of a job that run the same command.
  *
- * @param name name of the role
+ * @param name the name of the role
  * @param ranks the number that each node starts
  * @param command the command that they run
  */

@@ -19,21 +19,22 @@ import org.jccl.internal.rendezvous.StoreUrl;
  *
  * @param roles the roles of this launcher's ranks, in the order of their ranks
  * @param environment variables given to every rank
- * @param directory working directory, if another than this process's
+ * @param directory the working directory, if it differs from this process's
  * @param nodes number of launchers in the job
- * @param nodeRank which of them this is
+ * @param nodeRank the number of this launcher among them, from 0
  * @param masterAddress host of node 0's store
- * @param masterPort port of node 0's store, 0 for any free one when there is one node
- * @param service the store of a service, in place of one that node 0 serves
+ * @param masterPort the port of node 0's store; 0 for any free port, with a single node only
+ * @param service the store of a service, instead of a store that node 0 serves
  * @param runId name of the run
- * @param maxRestarts how often a failed job is started again, or ranks if lost ones are replaced
- * @param lostRanks what happens when a rank fails
- * @param output takes the ranks' lines
+ * @param maxRestarts the maximum number of restarts: of the job, or of single ranks if lost ones
+ *     are replaced
+ * @param lostRanks what the launcher does when a rank fails
+ * @param output receives the ranks' lines
  * @param input whether rank 0 reads the standard input of this process
- * @param logs what is kept of the ranks' output, and what is shown
- * @param timeout how long the whole job may take, if there is a limit
- * @param grace how long a rank may take to stop before it is killed
- * @param tls the certificates for the stores; empty for plain ones
+ * @param logs which output of the ranks is written to files, and which is shown
+ * @param timeout the limit for the whole job, if there is one
+ * @param grace the time that a rank may take to stop before it is killed
+ * @param tls the certificates for the store; empty for plain connections
  */
 record LaunchSettings(
         List<LaunchRole> roles,
@@ -55,7 +56,7 @@ record LaunchSettings(
         Optional<TlsCredentials> tls) {
 
     /**
-     * Checks how the options fit together.
+     * Checks that the options are consistent.
      *
      * @throws UsageException if two options contradict each other, or one lacks another
      */
@@ -102,7 +103,7 @@ record LaunchSettings(
         }
     }
 
-    /** The settings of one job, which has a log folder of its own. */
+    /** Returns the settings of one job, with its own log folder. */
     LaunchSettings ofJob() {
         return new LaunchSettings(
                 roles,
@@ -124,19 +125,19 @@ record LaunchSettings(
                 tls);
     }
 
-    /** The ranks of each role on a node, for messages. */
+    /** Returns the ranks of each role on a node, for messages. */
     String ranksByRole() {
         return roles.stream()
                 .map(role -> Counted.text(role.ranks(), "rank") + " of role " + role.name())
                 .collect(Collectors.joining(", "));
     }
 
-    /** How often all ranks may be started again. */
+    /** Returns how often all ranks may be restarted. */
     int restartsOfAll() {
         return lostRanks == LostRanks.REPLACE ? 0 : maxRestarts;
     }
 
-    /** Whether this launcher serves the store. */
+    /** Returns whether this launcher serves the store. */
     boolean servesStore() {
         return nodeRank == 0 && service.isEmpty();
     }

@@ -7,9 +7,7 @@ import java.util.Optional;
 import org.jccl.internal.rendezvous.RankVariables;
 import org.jccl.internal.rendezvous.StoreUrl;
 
-/**
- * The variables that {@link ProcessLauncher} gives to a rank: those of torchrun, and JCCL's run id.
- */
+/** The environment variables of a rank: those of torchrun, and JCCL's own. */
 final class LaunchVariables {
 
     private static final String THREADS = "OMP_NUM_THREADS";
@@ -18,7 +16,7 @@ final class LaunchVariables {
     private LaunchVariables() {}
 
     /**
-     * The variables of one rank.
+     * Returns the variables of one rank.
      *
      * @param settings the job
      * @param round the start of the ranks
@@ -45,13 +43,14 @@ final class LaunchVariables {
         variables.put("ROLE_WORLD_SIZE", Integer.toString(placement.roleWorldSize()));
         variables.put(RankVariables.MASTER_ADDR, round.masterAddress());
         variables.put(RankVariables.MASTER_PORT, Integer.toString(round.masterPort()));
-        // Empty means none, and replaces that of an outer launcher.
+        // An empty value means none and replaces the value of an outer launcher.
         variables.put(RankVariables.STORE, settings.service().map(StoreUrl::text).orElse(""));
         variables.put(RankVariables.TORCHELASTIC_RUN_ID, settings.runId());
         variables.put(RankVariables.RESTART_COUNT, Integer.toString(round.attempt()));
         variables.put("TORCHELASTIC_MAX_RESTARTS", Integer.toString(settings.maxRestarts()));
         variables.put(RankVariables.USE_AGENT_STORE, "True");
-        // Empty means none. Without this, ranks would write to the file of an outer launcher.
+        // An empty value means none. If it were unset, ranks would write to the file of an outer
+        // launcher.
         Optional<Path> errorFile = logs.map(folder -> folder.resolve("error.json"));
         variables.put(
                 RankVariables.ERROR_FILE,

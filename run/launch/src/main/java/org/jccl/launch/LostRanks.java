@@ -1,11 +1,11 @@
 package org.jccl.launch;
 
-/** What a launcher does with the other ranks of its node when one fails. */
+/** What a launcher does when a rank of its node fails. */
 enum LostRanks {
-    /** Stops them. */
+    /** Stops the other ranks. */
     STOP_OTHERS,
-    /** Lets them continue, without the lost one. */
+    /** Lets the other ranks continue without the lost one. */
     KEEP_OTHERS,
-    /** Lets them continue, and starts the lost one again. */
+    /** Lets the other ranks continue and restarts the lost one. */
     REPLACE
 }

@@ -20,7 +20,7 @@ import org.jccl.store.PrefixStore;
 
 /**
  * Coordinates the launchers of a job's nodes, so that they start, fail and end an attempt together.
- * They use keys of their own in the job's store.
+ * They use their own keys in the job's store.
  */
 final class NodeAgreement implements OtherNodes {
 
@@ -35,7 +35,7 @@ final class NodeAgreement implements OtherNodes {
     private static final String GIVEN_UP = "given up";
 
     /**
-     * How an attempt ended.
+     * The result of an attempt.
      *
      * @param failure why it failed, if it did
      * @param restart whether every node starts the next attempt now
@@ -55,10 +55,11 @@ final class NodeAgreement implements OtherNodes {
     }
 
     /**
-     * Waits until the launchers of all nodes have arrived. Where lost ranks are replaced, a lost
-     * launcher may be replaced too, and its ranks join the others.
+     * Waits until the launchers of all nodes have arrived. If lost ranks are replaced, a lost
+     * launcher may be replaced too; its ranks then join the others.
      *
-     * @throws BootstrapException if one does not arrive, or if their options contradict each other
+     * @throws BootstrapException if a launcher does not arrive, or their options contradict each
+     *     other
      */
     void enter(Deadline limit) {
         int node = settings.nodeRank();
@@ -137,7 +138,7 @@ final class NodeAgreement implements OtherNodes {
         return JobEnd.isTold(jobStore);
     }
 
-    /** The report of the first node that failed, possibly this one. */
+    /** Returns the report of the first node that failed, possibly this one. */
     private Optional<String> failure() {
         return StoredText.find(store, FAILED);
     }
@@ -150,7 +151,7 @@ final class NodeAgreement implements OtherNodes {
      */
     Conclusion conclude(Optional<LaunchException> own, Deadline limit) {
         if (own.flatMap(LaunchException::lostStore).isPresent()) {
-            // Another call of the lost store would take long again.
+            // Another call to the lost store would take as long again.
             return new Conclusion(own, false);
         }
         try {
@@ -164,7 +165,8 @@ final class NodeAgreement implements OtherNodes {
                             && attempt < settings.restartsOfAll()
                             && !store.check(List.of(GIVEN_UP));
             if (!allStopped) {
-                // One that stops later finds all here, and would start again without this node.
+                // A node that stops later finds all nodes present, and would restart without this
+                // one.
                 store.set(
                         GIVEN_UP,
                         StoredText.bytes("node " + settings.nodeRank() + " waits no longer"));
@@ -181,7 +183,7 @@ final class NodeAgreement implements OtherNodes {
         }
     }
 
-    /** What a launcher that has ranks has last reported; each report is another text. */
+    /** Returns the last report of a launcher with ranks. Each report has a different text. */
     private Optional<String> lastReport() {
         return StoredText.find(store, ALIVE);
     }
@@ -190,16 +192,16 @@ final class NodeAgreement implements OtherNodes {
         String why = failure.getMessage().lines().findFirst().orElse("");
         byte[] said = StoredText.bytes("node " + settings.nodeRank() + ": " + why);
         boolean first = Arrays.equals(store.compareSet(FAILED, new byte[0], said), said);
-        // A rank that failed may succeed next time, unless the time of the job is over.
+        // A failed rank may succeed next time, unless the job's time is over.
         if (first && (!failure.mayPass() || limit.hasPassed())) {
             store.set(GIVEN_UP, said);
         }
     }
 
     /**
-     * Waits until every node has stopped its ranks: after a failure for a short time, as the
-     * failure may be that a node is gone; otherwise until the job's time is over, as some nodes may
-     * have more to do.
+     * Waits until every node has stopped its ranks. After a failure it waits for a short time only,
+     * because a node may be lost. Otherwise it waits until the job's time is over, because some
+     * nodes may have more work.
      *
      * @throws StoreException if the store is lost
      */
@@ -212,12 +214,12 @@ final class NodeAgreement implements OtherNodes {
                 store.await(keys("leave"), end.atMost(STOP_LIMIT));
                 return true;
             } catch (StoreTimeoutException e) {
-                // Lost launchers do not fail a job that replaces ranks, and may not come back.
+                // Lost launchers do not fail a job that replaces ranks, and may never be replaced.
                 if (end.hasPassed() || replacesRanks() && lastReport().equals(before)) {
                     LOGGER.log(Level.WARNING, "not every node has stopped: {0}", e.getMessage());
                     return false;
                 }
-                // A store whose host is gone does not answer this either, which ends the wait.
+                // If the host of the store is lost, this call fails too, which ends the wait.
                 failure();
                 LOGGER.log(Level.INFO, "waiting for the other nodes: {0}", e.getMessage());
             }
@@ -225,8 +227,8 @@ final class NodeAgreement implements OtherNodes {
     }
 
     /**
-     * Makes the node that serves the store wait until the others do not need it any more. A job
-     * leaves nothing in the store of a service: the last node deletes its keys.
+     * Makes the node that serves the store wait until the others no longer need it. In the store of
+     * a service, the last node deletes the keys of the job.
      */
     private void sayGoodbye() {
         store.set(key("goodbye", settings.nodeRank()), StoredText.bytes("attempt " + attempt));

@@ -8,20 +8,19 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Kills the ranks if this process is killed and cannot stop them itself. A small shell waits for
- * the end of its input, which only this process can cause: by reporting success, or by ending. It
- * finds the ranks and their children by a variable in their environment, because the system may
- * reuse process ids.
+ * Kills the ranks if this process is killed and cannot stop them. A small shell reads from a pipe
+ * of this process until this process reports success or ends. The shell finds the ranks and their
+ * children by a variable in their environment, because the system may reuse process ids.
  *
- * <p>The signal that Linux sends when a parent dies would not work: it comes when the <i>thread</i>
- * that started the process ends, and does not reach the children of the ranks.
+ * <p>The parent-death signal of Linux would not work: it is sent when the <i>thread</i> that
+ * started the process ends, and it does not reach the children of the ranks.
  */
 final class OrphanReaper implements AutoCloseable {
 
-    /** Tells the processes of one launcher from all others. */
+    /** Distinguishes the processes of one launcher from all others. */
     private static final String VARIABLE = "JCCL_LAUNCHER";
 
-    /** Looks several times, since a process may have been in the middle of starting another. */
+    /** Searches several times, because a process may be starting another one. */
     private static final String SCRIPT =
             """
             trap '' HUP INT TERM
@@ -38,7 +37,7 @@ final class OrphanReaper implements AutoCloseable {
     private final String id;
     private final Set<LaunchAttempt> attempts = ConcurrentHashMap.newKeySet();
 
-    /** Null where it could not be started. */
+    /** Null if it could not be started. */
     private final Process shell;
 
     private OrphanReaper(String id, Process shell) {
@@ -46,7 +45,7 @@ final class OrphanReaper implements AutoCloseable {
         this.shell = shell;
     }
 
-    /** Starts to watch over this process; where that is not possible, says so and does nothing. */
+    /** Starts the shell. If that is not possible, logs a warning and does nothing. */
     static OrphanReaper start() {
         String id = UUID.randomUUID().toString();
         ProcessBuilder builder = new ProcessBuilder("sh", "-c", SCRIPT, VARIABLE + "=" + id);
@@ -84,7 +83,7 @@ final class OrphanReaper implements AutoCloseable {
         attempts.forEach(attempt -> attempt.signal(name));
     }
 
-    /** Lets go of what is left; this process has stopped the ranks itself. */
+    /** Ends the shell without killing processes, because this process has stopped the ranks. */
     @Override
     public void close() {
         if (shell == null) {

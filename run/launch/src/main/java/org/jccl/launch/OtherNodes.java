@@ -9,16 +9,16 @@ import java.util.Optional;
 interface OtherNodes {
 
     /**
-     * Asks without waiting.
+     * Returns the reason to stop this node's ranks. Does not wait.
      *
      * @return why the ranks of this node must be stopped, or empty
      */
     Optional<LaunchException> reasonToStop();
 
-    /** Says that a rank has ended well, so that lost ranks need not be replaced any more. */
+    /** Reports that a rank has exited with 0, so that lost ranks need no replacement. */
     default void rankHasEnded() {}
 
-    /** Returns whether a rank of any node has ended well. */
+    /** Returns whether a rank of any node has exited with 0. */
     default boolean hasRankEnded() {
         return false;
     }

@@ -21,8 +21,7 @@ public interface OutputHandler {
     void line(int rank, boolean error, String line);
 
     /**
-     * Receives one line as the rank has written it. Decodes it as UTF-8 and calls {@link #line},
-     * unless a handler replaces this method.
+     * Receives the bytes of one line. By default, decodes them as UTF-8 and calls {@link #line}.
      *
      * @param rank rank in the world of the process that printed it
      * @param error true for standard error, false for standard output
@@ -34,12 +33,12 @@ public interface OutputHandler {
     }
 
     /**
-     * Prints each line after its rank, as in {@code [3] loss 0.25}.
+     * Returns a handler that prints each line after its rank, as in {@code [3] loss 0.25}.
      *
      * @param out the destination of standard output
      * @param err the destination of standard error
      * @return the handler
-     * @throws org.jccl.UsageException if one is null
+     * @throws org.jccl.UsageException if an argument is null
      */
     static OutputHandler prefixed(PrintStream out, PrintStream err) {
         Require.nonNull(out, "out");

@@ -1,6 +1,6 @@
 package org.jccl.launch;
 
-/** A choice of a process's two output streams. The order gives torchrun's numbers 0 to 3. */
+/** A choice of a process's two output streams, in the order of torchrun's numbers 0 to 3. */
 public enum OutputStreams {
     /** Neither. */
     NONE,
@@ -12,10 +12,10 @@ public enum OutputStreams {
     BOTH;
 
     /**
-     * Whether a stream is among these.
+     * Returns whether this choice includes a stream.
      *
      * @param error true for standard error, false for standard output
-     * @return whether it is
+     * @return true if it does
      */
     boolean include(boolean error) {
         return this == BOTH || this == (error ? STDERR : STDOUT);

@@ -10,13 +10,13 @@ import org.jccl.internal.rendezvous.StoreUrl;
 import org.jccl.spi.Deadline;
 import org.jccl.store.TcpStore;
 
-/** One job of a {@link ProcessLauncher}: its store, and its ranks, which may be started again. */
+/** One job of a {@link ProcessLauncher}: its store, and its ranks, which may be restarted. */
 final class ProcessJob {
 
     private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
     private static final Duration STORE_TIMEOUT = Duration.ofMinutes(5);
 
-    /** How long node 0 may be silent before the other launchers count it as lost. */
+    /** The time without an answer after which the other launchers consider node 0 lost. */
     private static final Duration SILENCE = Duration.ofMinutes(1);
 
     private final LaunchSettings settings;
@@ -47,8 +47,8 @@ final class ProcessJob {
     /**
      * The store of the launchers and of the ranks.
      *
-     * @param host where it is
-     * @param port of the host
+     * @param host the host that serves it
+     * @param port its port
      */
     private record JobStore(Store client, String host, int port) {}
 

@@ -6,7 +6,7 @@ import org.jccl.UsageException;
 import org.jccl.spi.Deadline;
 
 /**
- * Starts the ranks of a job as processes of this host, with torchrun's environment variables, and
+ * Starts the ranks of a job as processes on this host, with torchrun's environment variables, and
  * serves their store. It corresponds to {@code torch.multiprocessing.spawn} and {@code torchrun}.
  *
  * <pre>{@code
@@ -15,11 +15,11 @@ import org.jccl.spi.Deadline;
  *
  * <p>Each rank reads its rank and the store's address with the init method {@code env://}. When the
  * first rank fails, the launcher sends SIGTERM to the others, and SIGKILL after the grace period.
- * It does the same when the time is over, when the thread that runs the job is interrupted, and
- * when this JVM ends. If this JVM is killed (SIGKILL), a small shell that was started with it kills
- * the ranks and their children, which have the variable {@code JCCL_LAUNCHER} in their environment.
+ * It does the same when the job's timeout expires, the thread that runs the job is interrupted, or
+ * this JVM exits. If this JVM is killed (SIGKILL), a small helper shell kills the ranks and their
+ * children. It finds them by the variable {@code JCCL_LAUNCHER} in their environment.
  *
- * <p>A launcher is safe for use by several threads; each {@link #run()} is a job of its own.
+ * <p>Thread-safe. Each {@link #run()} is a separate job.
  */
 public final class ProcessLauncher {
 
@@ -31,13 +31,13 @@ public final class ProcessLauncher {
     }
 
     /**
-     * Runs a class's {@code main} in {@code ranks} JVMs like this one (same executable and class
-     * path), prints each of their lines after the rank, and waits for all of them.
+     * Runs a class's {@code main} in {@code ranks} JVMs and waits for all of them. The JVMs have
+     * this JVM's executable and class path. Each of their lines is printed after the rank.
      *
      * @param ranks number of ranks
      * @param mainClass a class with a {@code main} method
      * @param arguments the arguments of {@code main}
-     * @throws LaunchException if a rank fails; the message says how
+     * @throws LaunchException if a rank fails; the message contains its exit code and last lines
      * @throws UsageException if an argument is null or {@code ranks} is less than 1
      */
     public static void spawn(int ranks, Class<?> mainClass, String... arguments) {
@@ -58,8 +58,8 @@ public final class ProcessLauncher {
     /**
      * Runs the job and waits until every rank has ended.
      *
-     * @throws LaunchException if a rank fails and no restart is left, if the time is over, if
-     *     another node fails, or if this thread is interrupted (then its flag is set again)
+     * @throws LaunchException if a rank fails and no restart is left, the timeout expires, another
+     *     node fails, or this thread is interrupted (its interrupt flag stays set)
      * @throws org.jccl.BootstrapException if the store cannot be served or reached, or a node does
      *     not arrive
      */
@@ -77,12 +77,11 @@ public final class ProcessLauncher {
     }
 
     /**
-     * Sends a signal to all ranks that are running, for programs that save their state when they
-     * are notified. Processes that ranks have started do not get it. Does nothing while no job
-     * runs.
+     * Sends a signal to all running ranks, for instance to make them save their state. Child
+     * processes of the ranks do not get it. Does nothing while no job runs.
      *
-     * @param signal its name without SIG, for instance {@code USR1}
-     * @throws UsageException if it is null or no name
+     * @param signal the name without SIG, for instance {@code USR1}
+     * @throws UsageException if it is null or not a signal name
      */
     public void signal(String signal) {
         LaunchSettings.check(

@@ -22,8 +22,8 @@ import org.jccl.internal.rendezvous.StoreUrl;
 import org.jccl.spi.Durations;
 
 /**
- * Describes a job for {@link ProcessLauncher}. Call {@link #mainClass} or {@link #command};
- * everything else has a default. Not safe for use by several threads.
+ * Describes a job for {@link ProcessLauncher}. Call {@link #mainClass} or {@link #command}; all
+ * other settings have defaults. Not thread-safe.
  *
  * <p>Every method throws {@link UsageException} if an argument is null or outside its range, and
  * returns this builder.
@@ -105,12 +105,12 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Adds ranks that run another command, for instance Python ranks to Java ranks. They are in the
-     * same world. The ranks of a role have consecutive numbers over all nodes, in the order of the
+     * Adds ranks that run another command in the same world, for instance Python ranks beside Java
+     * ranks. The ranks of a role have consecutive numbers over all nodes, in the order of the
      * calls. May be called several times.
      *
      * @param name name of the role, for {@code ROLE_NAME}
-     * @param ranks how many of its ranks this launcher starts
+     * @param ranks the number of its ranks that this launcher starts
      * @param command the program, searched for on the {@code PATH}, and its arguments
      * @return this
      */
@@ -124,7 +124,7 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Sets the JVM. From version 24 on it gets {@code --enable-native-access=ALL-UNNAMED}.
+     * Sets the JVM. A JVM of version 24 or later gets {@code --enable-native-access=ALL-UNNAMED}.
      *
      * @param executable a {@code java} executable; by default this JVM's own
      * @return this
@@ -187,9 +187,9 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Makes this launcher one of several, each on its own node. The launcher of node 0 serves the
-     * store. All launchers must have the same number of ranks, nodes and restarts, the same master
-     * and the same run id.
+     * Sets the number of launchers of the job, each on its own node. The launcher of node 0 serves
+     * the store. All launchers must have the same number of ranks, nodes and restarts, the same
+     * master and the same run id.
      *
      * @param nodes number of launchers
      * @param nodeRank the number of this launcher, from 0. Its first rank of a role is {@code
@@ -211,7 +211,8 @@ public final class ProcessLauncherBuilder {
      *
      * @param address a name or address of node 0; the store listens on its interface. The default
      *     is {@code 127.0.0.1}, which only ranks of one host can reach
-     * @param port a port of node 0; 0, the default, takes any free one and needs a single node
+     * @param port a port of node 0. 0, the default, selects any free port and requires a single
+     *     node
      * @return this
      */
     public ProcessLauncherBuilder master(String address, int port) {
@@ -224,10 +225,10 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Uses the store of a service, which survives the loss of any host, in place of one that the
-     * launcher of node 0 serves. Replaces {@link #master}. Ranks get its URL in {@code JCCL_STORE}.
-     * Each run has a part of the store of its own, below the URL, with the run id as its name; so
-     * runs that share a service need different {@linkplain #runId ids}.
+     * Uses the store of a service instead of the one that the launcher of node 0 serves. A service
+     * survives the loss of any host. Replaces {@link #master}. Ranks get its URL in {@code
+     * JCCL_STORE}. Each run uses a part of the store with the run id as its name, so runs that
+     * share a service need different {@linkplain #runId ids}.
      *
      * @param url for instance {@code etcd://host1:2379,host2:2379/jobs}, which needs the artifact
      *     {@code jccl-etcd}; the same for all launchers
@@ -251,9 +252,9 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Starts all ranks again, with an empty store, when a rank fails.
+     * Restarts all ranks, with an empty store, when a rank fails.
      *
-     * @param restarts how often; 0 by default
+     * @param restarts the maximum number of restarts; 0 by default
      * @return this
      */
     public ProcessLauncherBuilder maxRestarts(int restarts) {
@@ -263,9 +264,9 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Leaves the other ranks running when one fails, for programs that continue with {@link
-     * org.jccl.ProcessGroup#shrink}. The job succeeds if a rank exits with 0; the failures of
-     * others are logged. Only for jobs of one node.
+     * Keeps the other ranks running when one fails, for programs that continue with {@link
+     * org.jccl.ProcessGroup#shrink}. The job succeeds if a rank exits with 0; failures of other
+     * ranks are logged. Supported only on a single node.
      *
      * @return this
      */
@@ -275,12 +276,11 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Starts a rank again when it fails, with the same variables, and leaves the others running,
-     * for worlds that are {@linkplain org.jccl.ProcessGroupBuilder#reconfigurable reconfigurable}.
-     * Each launcher does so {@link #maxRestarts} times at most; then the job fails. It also fails
-     * if a rank exits with 64, since that would happen again. It succeeds if all ranks have exited
-     * with 0. The log files of a rank that was started again are in the folder {@code <local
-     * rank>.<n>}.
+     * Restarts a failed rank with the same variables and keeps the others running, for {@linkplain
+     * org.jccl.ProcessGroupBuilder#reconfigurable reconfigurable} worlds. Each launcher does so at
+     * most {@link #maxRestarts} times; then the job fails. It also fails if a rank exits with 64,
+     * because a restart would fail the same way. It succeeds if all ranks have exited with 0. The
+     * log files of a restarted rank are in the folder {@code <local rank>.<n>}.
      *
      * @return this
      */
@@ -313,7 +313,7 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Limits whose lines the output handler gets. Log files are not affected.
+     * Selects the ranks whose lines the output handler gets. Log files are not affected.
      *
      * @param localRanks ranks of this node; by default all
      * @return this
@@ -329,11 +329,12 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Writes what the ranks print to {@code stdout.log} and {@code stderr.log} of the folder {@code
-     * <run id>/attempt_<n>/<local rank>}, byte for byte, with {@code error.json} of a rank that
-     * failed (see {@link ErrorFile}), and the {@code hs_err} files of JVMs that {@link #mainClass}
-     * starts beside these folders. If the folder of the run id exists, the job takes {@code <run
-     * id>.2} or a higher number, so that no job overwrites the files of another.
+     * Writes the output of the ranks, byte for byte, to {@code stdout.log} and {@code stderr.log}
+     * in the folder {@code <run id>/attempt_<n>/<local rank>}. That folder also has {@code
+     * error.json} of a failed rank (see {@link ErrorFile}). The {@code hs_err} files of JVMs that
+     * {@link #mainClass} starts are beside these folders. If the folder of the run id exists, the
+     * job uses {@code <run id>.2} or a higher number, so that no job overwrites the files of
+     * another.
      *
      * @param folder the folder; created if it does not exist
      * @param tee streams that go to the output handler as well as to a file
@@ -349,7 +350,7 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Writes what single ranks print to files, see {@link #logs(Path, OutputStreams,
+     * Writes the output of single ranks to files, see {@link #logs(Path, OutputStreams,
      * OutputStreams)}.
      *
      * @param folder the folder; created if it does not exist
@@ -416,8 +417,8 @@ public final class ProcessLauncherBuilder {
     /**
      * Encrypts the store of the job, and the connections between its ranks, with TLS: see {@link
      * TlsCredentials}. The ranks get the absolute paths in {@code JCCL_TLS_CERT}, {@code
-     * JCCL_TLS_KEY} and {@code JCCL_TLS_CA}. Without this method, the launcher uses these variables
-     * of its own environment, if they are set. Ranks of PyTorch cannot use such a store.
+     * JCCL_TLS_KEY} and {@code JCCL_TLS_CA}. By default, the launcher uses these variables of its
+     * own environment, if they are set. PyTorch ranks cannot use such a store.
      *
      * @param certificate the file of the certificate of this host's processes
      * @param key the file of its private key
@@ -445,11 +446,11 @@ public final class ProcessLauncherBuilder {
     /**
      * Checks that the job is complete.
      *
-     * @return the launcher, which later calls on this builder do not change
+     * @return the launcher; later calls on this builder do not change it
      * @throws UsageException if there is nothing to run, two roles have the same name, there are
-     *     several nodes and no master port, survivors are retained over several nodes, the run id
-     *     leads out of the log folder, there are more ranks than a world may have, or the TLS
-     *     credentials cannot be read
+     *     several nodes and no master port, {@link #keepSurvivors} is set with several nodes, the
+     *     run id leads out of the log folder, there are more ranks than a world may have, or the
+     *     TLS credentials cannot be read
      * @throws org.jccl.BootstrapException if the java executable does not report its version
      */
     public ProcessLauncher build() {

@@ -10,13 +10,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jccl.spi.Deadline;
 
-/** Stops processes together with everything they started. */
+/** Stops processes together with all their descendants. */
 final class ProcessTree {
 
     private ProcessTree() {}
 
     /**
-     * Sends SIGTERM to the processes, and SIGKILL to those that are left after the grace period.
+     * Sends SIGTERM to the processes, and SIGKILL to those that are alive after the grace period.
      *
      * @param roots the processes
      * @param grace how long they may take to end
@@ -45,7 +45,7 @@ final class ProcessTree {
             long nanos = Deadline.after(limit).nanosLeft();
             CompletableFuture.allOf(ends).get(nanos, TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
-            // Kill at once, and leave the interruption to the caller.
+            // Kill at once, and keep the interrupt flag for the caller.
             Thread.currentThread().interrupt();
         } catch (TimeoutException | ExecutionException stillAlive) {
             // The remaining processes are killed below.

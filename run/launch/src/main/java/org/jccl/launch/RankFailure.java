@@ -7,7 +7,7 @@ import java.util.Optional;
 import org.jccl.internal.checks.Require;
 
 /**
- * How the process of a rank failed.
+ * The failure of a rank's process.
  *
  * @param rank rank in the world
  * @param host name of the host on which it ran
@@ -65,16 +65,16 @@ public record RankFailure(
     }
 
     /**
-     * The signal that ended the process.
+     * Returns the signal that ended the process.
      *
-     * @return for instance {@code SIGKILL}; empty if the exit code stands for none
+     * @return for instance {@code SIGKILL}; empty if the exit code does not stand for a signal
      */
     public Optional<String> signal() {
         return Optional.ofNullable(SIGNALS.get(exitCode - SIGNAL_BASE));
     }
 
     /**
-     * The failure in one line.
+     * Returns the failure in one line.
      *
      * @return rank, host, process id, and exit code or signal
      */
@@ -85,7 +85,7 @@ public record RankFailure(
         return "rank " + rank + " on " + host + " (process " + pid + ") " + end;
     }
 
-    /** Everything known about the failure, in several lines. */
+    /** Returns all details of the failure, in several lines. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder(summary());

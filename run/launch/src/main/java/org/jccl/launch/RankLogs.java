@@ -10,7 +10,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What happens to the output of ranks.
+ * The destinations of the ranks' output.
  *
  * @param folder folder of the log files, if they are kept
  * @param tee streams that go to a log file as well
@@ -28,23 +28,23 @@ record RankLogs(Optional<Path> folder, RankStreams tee, RankStreams redirects, S
         shown = Set.copyOf(shown);
     }
 
-    /** Whether a stream has a log file. */
+    /** Returns whether a stream has a log file. */
     boolean keeps(int localRank, boolean error) {
         return tee.include(localRank, error) || redirects.include(localRank, error);
     }
 
-    /** Whether the handler gets the lines of a stream. */
+    /** Returns whether the handler gets the lines of a stream. */
     boolean shows(int localRank, boolean error) {
         return !redirects.include(localRank, error)
                 && (shown.isEmpty() || shown.contains(localRank));
     }
 
     /**
-     * Makes the folder of one job: that of the run id, with a number after it if there is one
-     * already, so that no job overwrites the files of another.
+     * Creates the folder of one job. Its name is the run id, with a number appended if that folder
+     * exists, so that no job overwrites the files of another.
      *
      * @return the same logs in that folder
-     * @throws LaunchException if it cannot be made
+     * @throws LaunchException if the folder cannot be created
      */
     RankLogs ofJob(String runId) {
         if (folder.isEmpty()) {

@@ -15,8 +15,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * One of the two output streams of a rank. A thread of its own reads it, writes its bytes to a
- * file, and passes each line to the handler. A line of more than 65,536 bytes is passed in pieces.
+ * One of the two output streams of a rank. A dedicated thread reads it, writes its bytes to a file,
+ * and passes each line to the handler. A line of more than 65,536 bytes is passed in pieces.
  */
 final class RankOutput {
 
@@ -25,10 +25,10 @@ final class RankOutput {
     private static final int MAX_BYTES = 1 << 16;
     private static final int BUFFER_BYTES = 8 << 10;
 
-    /** How long the handler may take for the remaining lines of a rank that has ended. */
+    /** The time that the handler may take for the remaining lines of a rank that has ended. */
     private static final Duration DRAIN = Duration.ofSeconds(5);
 
-    /** After a silence of this length, the stream counts as held open by a child of the rank. */
+    /** If no bytes arrive for this long, a child of the rank is assumed to hold the stream open. */
     private static final Duration SILENCE = Duration.ofSeconds(2);
 
     private static final Duration LOOK = Duration.ofMillis(50);
@@ -40,7 +40,7 @@ final class RankOutput {
     private boolean failed;
     private long lost;
 
-    /** Whether the thread waits for the rank to print something, and since when. */
+    /** Whether the thread waits for output of the rank, and since when. */
     private volatile boolean waiting;
 
     private volatile long waitingSince;
@@ -50,7 +50,7 @@ final class RankOutput {
     /**
      * Opens the file.
      *
-     * @param name of the rank and the stream, for messages
+     * @param name the name of the rank and the stream, for messages
      * @param file the log file, if there is one
      * @param lines the handler of each line; must not throw
      * @throws IOException if the file cannot be opened
@@ -103,7 +103,7 @@ final class RankOutput {
         closeLog();
     }
 
-    /** Whether a byte is inside a character of UTF-8. */
+    /** Returns whether a byte continues a UTF-8 character. */
     private static boolean continuesCharacter(byte b) {
         return (b & 0xC0) == 0x80;
     }
@@ -118,7 +118,7 @@ final class RankOutput {
         }
     }
 
-    /** Writes to the file exactly what the rank has written. */
+    /** Writes the bytes of the rank to the file, unchanged. */
     private void keep(byte[] bytes, int count) {
         try {
             log.write(bytes, 0, count);
@@ -166,10 +166,11 @@ final class RankOutput {
     }
 
     /**
-     * Waits until all that a process printed, which has ended, has been handed on. A child of the
-     * process may hold the stream open, so a silence ends the wait, and later calls do not wait.
+     * Waits until all output of an ended process has reached the file and the handler. A child of
+     * the process may hold the stream open. So the wait ends when no bytes arrive for a while, and
+     * later calls do not wait.
      *
-     * @param ended when the process ended, as {@link System#nanoTime()} has it
+     * @param ended the time at which the process ended, of {@link System#nanoTime()}
      * @throws InterruptedException if the calling thread is interrupted
      */
     void drain(long ended) throws InterruptedException {

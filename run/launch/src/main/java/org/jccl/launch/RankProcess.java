@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 
-/** One rank's process: started, its output followed line by line. */
+/** The process of one rank, and the readers of its output. */
 final class RankProcess {
 
     private final RankPlacement placement;
@@ -29,7 +29,7 @@ final class RankProcess {
      * Starts the process.
      *
      * @param placement the rank and its role
-     * @param replaced how many processes of this rank it follows
+     * @param replaced the number of earlier processes of this rank
      * @param environment the variables of the rank
      * @param logs folder for its output, if there are log files
      * @param reaper kills the process when this one is killed
@@ -72,7 +72,7 @@ final class RankProcess {
             outputs.get(0).follow(process.getInputStream());
             outputs.get(1).follow(process.getErrorStream());
         } catch (OutOfMemoryError e) {
-            // There is no thread for the output, and no other code knows the process.
+            // No thread reads the output, and no other code knows the process.
             ProcessTree.stop(List.of(process.toHandle()), settings.grace());
             throw e;
         }
@@ -80,7 +80,8 @@ final class RankProcess {
 
     private RankOutput output(boolean error, Optional<Path> logs) throws IOException {
         if (logs.isPresent()) {
-            // Also without log files, because a crashing JVM writes its report there.
+            // The folder is needed even without log files, because a crashing JVM writes its report
+            // there.
             Files.createDirectories(logs.get());
         }
         boolean wanted = settings.logs().keeps(placement.localRank(), error);
@@ -99,7 +100,8 @@ final class RankProcess {
         try {
             settings.output().bytes(rank, error, line);
         } catch (RuntimeException | Error e) {
-            // A rank whose output is not read would block, so a failing handler must not end this.
+            // A failing handler must not end the reading: a rank whose output is not read would
+            // block.
             System.getLogger(ProcessLauncher.class.getName())
                     .log(Level.WARNING, "the output handler failed on a line of rank " + rank, e);
         }
@@ -129,12 +131,15 @@ final class RankProcess {
         return process.onExit();
     }
 
-    /** Exit code of the process, which must have ended. */
+    /** Returns the exit code of the process, which must have ended. */
     int exitCode() {
         return process.exitValue();
     }
 
-    /** Waits until all that the ended process printed has been handed on, for 10 s at most. */
+    /**
+     * Waits at most 10 s until all output of the ended process has reached the file and the
+     * handler.
+     */
     void drainOutput() {
         try {
             for (RankOutput output : outputs) {
@@ -145,7 +150,7 @@ final class RankProcess {
         }
     }
 
-    /** How the process, which must have ended, ended. */
+    /** Returns the failure of the process, which must have ended. */
     RankFailure failure(String host) {
         List<String> errors = lastErrors.all();
         List<String> lines = errors.isEmpty() ? lastOutput.all() : errors;

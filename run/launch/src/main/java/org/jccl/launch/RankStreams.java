@@ -3,7 +3,7 @@ package org.jccl.launch;
 import java.util.Map;
 
 /**
- * Which of their two output streams are chosen for the ranks of a node.
+ * The chosen output streams of each rank of a node.
  *
  * @param all for ranks that are not among {@code some}
  * @param some for single ranks, by their local rank

@@ -17,16 +17,17 @@ import org.jccl.internal.rendezvous.RankVariables;
  * #detect(Map) detect} and {@link #read} access only the given map, and a file that it may name.
  * Thread-safe.
  *
- * <p>It is a service: other artifacts may provide further launchers, whose classes read variables
- * with a {@link MembershipReader}. Those of Ascend and Sophgo are in {@code jccl-ranktable}.
+ * <p>It is a service: other artifacts may provide further launchers. Their classes read variables
+ * with a {@link MembershipReader}. The launchers of Ascend and Sophgo are in {@code
+ * jccl-ranktable}.
  */
 public interface ClusterEnvironment {
 
     /**
      * Returns the known launchers, in the order in which they are tried. A launcher that is often
-     * started by another one comes first: under Slurm, {@code mpirun} knows the rank better. Those
-     * of other artifacts follow in the order of their names, and {@code RANK} and {@code
-     * WORLD_SIZE} without a launcher come last.
+     * started by another one precedes it: under Slurm, {@code mpirun} sets the correct rank.
+     * Launchers of other artifacts follow in the order of their names. {@code RANK} and {@code
+     * WORLD_SIZE} without a launcher are last.
      *
      * @return all launchers
      */
@@ -74,9 +75,9 @@ public interface ClusterEnvironment {
     Membership read(Map<String, String> environment);
 
     /**
-     * Waits for what an operator still writes when the process starts, such as a rank table.
-     * Returns without an error if it is not there in time; {@link #read} reports that. An interrupt
-     * ends the wait and leaves the flag set. The default does not wait.
+     * Waits for files that an operator may still write when the process starts, such as a rank
+     * table. Returns without an error if they are not complete in time; {@link #read} reports that.
+     * An interrupt ends the wait and leaves the flag set. The default does not wait.
      *
      * @param environment the variables of the process
      * @param timeout the maximum time to wait

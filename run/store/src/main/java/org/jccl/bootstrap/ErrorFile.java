@@ -19,14 +19,14 @@ import org.jccl.internal.rendezvous.RankVariables;
 import org.jccl.spi.PathSetting;
 
 /**
- * The file in which torchrun looks for the reason of a rank's failure, to show the stack trace of
- * the rank that failed first. torchrun names it in {@code TORCHELASTIC_ERROR_FILE}. It corresponds
- * to the decorator {@code record} of {@code torch.distributed.elastic}.
+ * The file from which torchrun reads the reason of a rank's failure, to show the stack trace of the
+ * rank that failed first. torchrun names it in {@code TORCHELASTIC_ERROR_FILE}. This class
+ * corresponds to the decorator {@code record} of {@code torch.distributed.elastic}.
  *
  * <p>{@link org.jccl.ProcessGroup#init} with {@code env://} calls {@link #recordUncaught} for its
- * thread, so a program whose {@code main} joins the world need not use this class. A program that
- * catches its failures and ends with {@link System#exit}, or joins from another thread, calls
- * {@link #record}.
+ * thread, so a program whose {@code main} joins the world need not use this class. A program must
+ * call {@link #record} if it catches its failures and ends with {@link System#exit}, or if it joins
+ * from another thread.
  *
  * <p>Thread-safe.
  */
@@ -43,7 +43,7 @@ public final class ErrorFile {
      *
      * @param environment the variables of the process, usually {@link System#getenv()}
      * @return the file, or empty if {@code TORCHELASTIC_ERROR_FILE} is not set or empty. Also empty
-     *     if this process cannot represent the path, which is logged
+     *     if this process cannot represent the path; this is logged
      * @throws UsageException if the argument is null
      */
     public static Optional<ErrorFile> in(Map<String, String> environment) {
@@ -70,7 +70,8 @@ public final class ErrorFile {
 
     /**
      * Writes a failure with its stack trace and the time. Only the first failure is written,
-     * because later ones are often its consequences. If the file cannot be written, that is logged.
+     * because later ones are often its consequences. Logs a failure to write the file; does not
+     * throw it.
      *
      * @param failure why the process is about to end
      * @throws UsageException if the argument is null
@@ -112,9 +113,9 @@ public final class ErrorFile {
     }
 
     /**
-     * Records the exception that ends a thread. The present handler of the thread, or that of its
-     * group or the default one, still gets the exception. A second call for a thread has no effect.
-     * A handler that the program sets later replaces this one.
+     * Records the exception that ends a thread. The current handler of the thread, its thread group
+     * or the default handler still gets the exception. A second call for a thread has no effect. A
+     * handler that the program sets later replaces this one.
      *
      * @param thread usually the main thread
      * @throws UsageException if the argument is null

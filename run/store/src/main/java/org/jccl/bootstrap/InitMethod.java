@@ -32,8 +32,8 @@ record InitMethod(
         OptionalInt worldSize) {
 
     /**
-     * Divides a URL as Python's {@code urlsplit} does, on which PyTorch relies. {@link
-     * java.net.URI} rejects {@code env://} and hosts with an underscore. Nothing is decoded.
+     * Splits a URL like Python's {@code urlsplit}, which PyTorch uses. {@link java.net.URI} rejects
+     * {@code env://} and hosts with an underscore. Nothing is decoded.
      */
     private static final Pattern URL =
             Pattern.compile(
@@ -42,7 +42,7 @@ record InitMethod(
                             + "(?:\\?(?<query>[^#]*))?(?:#.*)?",
                     Pattern.DOTALL);
 
-    /** A host without brackets, or an IPv6 address, which may have the name of an interface. */
+    /** A host without brackets, or an IPv6 address, optionally with the name of an interface. */
     private static final Pattern HOST_AND_PORT =
             Pattern.compile(
                     "(?:\\[(?<address>[^\\[\\]]+)]|(?<host>[^:\\[\\]]+)):(?<port>[^:\\[\\]]+)");
@@ -51,19 +51,19 @@ record InitMethod(
 
     private static final Pattern HOST = Pattern.compile("[^\\s\\p{Cntrl}\\[\\]]+");
 
-    /** How Python reads a whole number. */
+    /** An integer as Python parses it. */
     private static final Pattern NUMBER = Pattern.compile("\\s*[+-]?[0-9]+(_[0-9]+)*\\s*");
 
     private static final int MAX_PORT = 65535;
 
     /**
      * Parses a URL as PyTorch does on Linux: the path of a file is not decoded, and ends at {@code
-     * #}. Other parameters than rank and world size have no effect.
+     * #}. Parameters other than rank and world size have no effect.
      *
      * @throws BootstrapException if it has none of these forms
      */
     static InitMethod parse(String text) {
-        // As Python does, for instance with the end of a line in a file of settings.
+        // Python strips it too, for instance the end of a line from a settings file.
         Matcher url =
                 URL.matcher(text.replaceAll("^[\\x00-\\x20]+", "").replaceAll("[\\t\\r\\n]", ""));
         if (!url.matches()) {
@@ -151,7 +151,7 @@ record InitMethod(
                 return OptionalInt.of(number);
             }
         } catch (NumberFormatException tooLarge) {
-            // Reported below, as no number is.
+            // Reported below, like a missing number.
         }
         throw bad(text, name + "=" + value + " must be a number of " + least + " or more");
     }
@@ -163,7 +163,7 @@ record InitMethod(
                 return port;
             }
         } catch (NumberFormatException tooLarge) {
-            // Reported below, as no number is.
+            // Reported below, like a missing number.
         }
         throw bad(text, "the port " + value + " must be a number from 0 to " + MAX_PORT);
     }

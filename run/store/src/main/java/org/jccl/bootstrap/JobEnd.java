@@ -5,8 +5,8 @@ import org.jccl.Store;
 import org.jccl.store.PrefixStore;
 
 /**
- * How a launcher that replaces lost ranks tells ranks that the job is over: a rank has ended
- * normally, so no rank will come any more.
+ * Notifies ranks that the job is over. A launcher that replaces lost ranks uses it: after a rank
+ * has ended normally, no rank will be replaced any more.
  */
 public final class JobEnd {
 
@@ -15,7 +15,7 @@ public final class JobEnd {
     private JobEnd() {}
 
     /**
-     * Tells all ranks.
+     * Notifies all ranks.
      *
      * @param store the store of the job, or a view of it
      */
@@ -24,7 +24,7 @@ public final class JobEnd {
     }
 
     /**
-     * Returns whether a launcher has told that the job is over.
+     * Returns whether a launcher has reported that the job is over.
      *
      * @param store the store of the job, or a view of it
      * @return whether a rank has ended normally

@@ -62,10 +62,10 @@ public final class MembershipReader {
     }
 
     /**
-     * Returns a number. It is a problem if a variable holds another text.
+     * Returns a number. Adds a problem if the text of the variable is not a valid number.
      *
      * @param least the smallest valid number
-     * @param names the variables, of which the first that is set counts
+     * @param names the variables; the first one that is set is used
      * @return the number, or {@link #UNKNOWN} if no variable holds one
      */
     public int optional(int least, String... names) {
@@ -79,11 +79,11 @@ public final class MembershipReader {
     }
 
     /**
-     * Same as {@link #optional}, but it is a problem if no variable is set.
+     * Same as {@link #optional}, but adds a problem if no variable is set.
      *
      * @param least the smallest valid number
      * @param meaning what to set the variable to, for the message
-     * @param names the variables, of which the first that is set counts
+     * @param names the variables; the first one that is set is used
      * @return the number, or {@link #UNKNOWN}
      */
     public int required(int least, String meaning, String... names) {
@@ -116,7 +116,7 @@ public final class MembershipReader {
                 return number;
             }
         } catch (NumberFormatException notANumber) {
-            // Reported below, as a number out of range is.
+            // Reported below, like a number out of range.
         }
         String range = most == Integer.MAX_VALUE ? " or more" : " to " + most;
         problem(name + "=" + value + " must be a number, " + least + range);
@@ -164,7 +164,7 @@ public final class MembershipReader {
     }
 
     /**
-     * Reads {@code MASTER_ADDR} and {@code MASTER_PORT}. It is a problem if they are missing.
+     * Reads {@code MASTER_ADDR} and {@code MASTER_PORT}. Adds a problem if they are missing.
      *
      * @return this reader
      */
@@ -192,7 +192,7 @@ public final class MembershipReader {
                 .filter(port -> port != UNKNOWN);
     }
 
-    /** Reads whether the launcher serves the store. As in PyTorch, only the exact text counts. */
+    /** Reads whether the launcher serves the store. As in PyTorch, the text must match exactly. */
     MembershipReader agentStore() {
         seen.put(RankVariables.USE_AGENT_STORE, environment.get(RankVariables.USE_AGENT_STORE));
         storeIsHosted = "True".equals(environment.get(RankVariables.USE_AGENT_STORE));
@@ -217,12 +217,12 @@ public final class MembershipReader {
     }
 
     /**
-     * Returns what was read.
+     * Returns the membership from the values that were read.
      *
      * @param rank the rank, or {@link #UNKNOWN} if that is a problem
      * @param worldSize the number of ranks, or {@link #UNKNOWN} if that is a problem
      * @return the membership of this process
-     * @throws BootstrapException if there was a problem; names all of them
+     * @throws BootstrapException if there was a problem; the message names all of them
      */
     public Membership membership(int rank, int worldSize) {
         smaller("rank", rank, "world size", worldSize);

@@ -43,7 +43,7 @@ import org.jccl.store.TcpStore;
  */
 public final class Rendezvous implements AutoCloseable {
 
-    /** Set by each rank that has reached the store, except ranks that do not run JCCL. */
+    /** Each rank that has reached the store sets it, except ranks that do not run JCCL. */
     private static final String HERE = "jccl/here/";
 
     private static final String ENVIRONMENT = "env";
@@ -73,10 +73,10 @@ public final class Rendezvous implements AutoCloseable {
      *       {@code RANK_TABLE_FILE} names while it is {@code initializing}. If the launchers use
      *       the store of a service, they name it in {@code JCCL_STORE}
      *   <li>{@code tcp://host:port?rank=R&world_size=W}: a store on that port
-     *   <li>{@code file:///path?rank=R&world_size=W}: a file that every rank can access; it must
+     *   <li>{@code file:///path?rank=R&world_size=W}: a file that every rank can access. It must
      *       not exist before the job
      *   <li>{@code etcd://host:port,host:port/prefix?rank=R&world_size=W}, if {@code jccl-etcd} is
-     *       present: a part of etcd's keys, of which each job needs its own
+     *       present: a prefix of etcd's keys. Each job needs its own prefix
      * </ul>
      *
      * Over TCP, rank 0 serves the store and waits until every rank is connected, unless the
@@ -94,7 +94,7 @@ public final class Rendezvous implements AutoCloseable {
      * @throws BootstrapException if rank, world size or the address of the store are missing,
      *     malformed or contradictory, the host is unknown, the port cannot be used, or the store
      *     belongs to another run ({@code TORCHELASTIC_RUN_ID})
-     * @throws org.jccl.StoreException if the store cannot be reached, or not every rank comes, in
+     * @throws org.jccl.StoreException if the store cannot be reached, or a rank does not arrive, in
      *     time
      * @throws UsageException if an argument is null
      */
@@ -167,8 +167,8 @@ public final class Rendezvous implements AutoCloseable {
     }
 
     /**
-     * Returns the store of the launchers, if it is a service. The variable may also be that of
-     * another job, from which this process was started; its first server is not the master then.
+     * Returns the store of the launchers, if it is a service. The variable may also belong to
+     * another job that started this process; its first server is then not the master.
      */
     private static Optional<StoreUrl> service(Membership member, Map<String, String> environment) {
         String text = environment.getOrDefault(RankVariables.STORE, "");
@@ -212,17 +212,17 @@ public final class Rendezvous implements AutoCloseable {
     }
 
     /**
-     * Joins a world that a library knows. Rank 0 serves a store with a secret on a free port of all
-     * interfaces, and the library sends the address and the secret to the others. They use the
-     * first address at which they reach the host.
+     * Joins a world that a library defines. Rank 0 serves a store with a secret on a free port of
+     * all interfaces. The library sends the addresses and the secret to the other ranks, which use
+     * the first address that they can reach.
      *
-     * @param source what knows the world, for instance the name of the backend
+     * @param source the source of the world, for instance the name of the backend
      * @param world the world of the library
      * @param broadcast the broadcast of the library
      * @param timeout how long to wait for the store and the other ranks, and the timeout of the
      *     store
      * @return the rendezvous, which the caller closes
-     * @throws org.jccl.StoreException if the store cannot be reached, or not every rank comes, in
+     * @throws org.jccl.StoreException if the store cannot be reached, or a rank does not arrive, in
      *     time
      */
     public static Rendezvous in(String source, World world, Broadcast broadcast, Duration timeout) {
@@ -362,7 +362,7 @@ public final class Rendezvous implements AutoCloseable {
     }
 
     /**
-     * Returns the run of a launcher. A URL with an address defines itself which ranks belong
+     * Returns the run of a launcher. The address in a URL already defines which ranks belong
      * together, and these may have several launchers.
      */
     private static RunId runId(InitMethod method, Map<String, String> environment) {
@@ -417,8 +417,8 @@ public final class Rendezvous implements AutoCloseable {
     }
 
     /**
-     * Without enough descriptors, the server would accept the first ranks only, and the others
-     * would wait until the timeout.
+     * Checks the number of descriptors. With too few, the server would accept only the first ranks,
+     * and the others would wait until the timeout.
      */
     private static void requireDescriptors(boolean serve, int worldSize) {
         if (serve) {
@@ -428,7 +428,10 @@ public final class Rendezvous implements AutoCloseable {
         }
     }
 
-    /** Adds that the process of rank 0 is missing or does not answer. */
+    /**
+     * Returns the failure with the addition that the process of rank 0 is missing or does not
+     * answer.
+     */
     private static StoreException ofRankZero(StoreException failure) {
         String reason = "rank 0 serves the store: " + failure.reason();
         return failure instanceof StoreTimeoutException
@@ -439,8 +442,8 @@ public final class Rendezvous implements AutoCloseable {
     /**
      * Registers this rank and, if it serves the store, waits for the others.
      *
-     * @throws StoreTimeoutException if not every rank comes in time; the message names the missing
-     *     ones
+     * @throws StoreTimeoutException if a rank does not arrive in time; the message names the
+     *     missing ranks
      */
     private static void passBarrier(
             TcpStore store, Membership member, boolean serves, Duration timeout) {

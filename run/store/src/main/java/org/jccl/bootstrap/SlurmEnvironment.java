@@ -56,7 +56,7 @@ final class SlurmEnvironment implements ClusterEnvironment {
                 .membership(rank, worldSize);
     }
 
-    /** SLURM_NTASKS_PER_NODE is the requested number, often of another step. */
+    /** Does not use SLURM_NTASKS_PER_NODE, which is the requested number, often of another step. */
     private static int localWorldSize(MembershipReader reader, int rank) {
         Optional<String> ranks = reader.text(RANKS_OF_HOST);
         if (ranks.isEmpty()) {

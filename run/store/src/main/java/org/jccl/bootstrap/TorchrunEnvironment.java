@@ -5,7 +5,7 @@ import org.jccl.internal.rendezvous.RankVariables;
 
 /**
  * PyTorch's {@code torchrun}, as in {@code torchrun --no-python java ...}, and {@code jccl run},
- * which sets the same variables and an id of its own.
+ * which sets the same variables and its own id.
  *
  * @param name the name of the launcher
  * @param runId the variable that only this launcher sets

@@ -8,8 +8,8 @@ import java.util.function.UnaryOperator;
 import org.jccl.Store;
 
 /**
- * A base for stores on another key-value service. It checks arguments as all stores do, and builds
- * the calls of {@link Store} from a few of the service. Without queues.
+ * A base for stores on another key-value service. It checks arguments as all stores do, and
+ * implements the calls of {@link Store} with a few calls of the service. It has no queues.
  *
  * <p>Thread-safe if the methods of the subclass are.
  */
@@ -82,7 +82,7 @@ public abstract class AbstractStore implements Store {
     protected abstract Store another(Duration timeout);
 
     /**
-     * Returns the largest value that the service takes.
+     * Returns the size of the largest value that the service accepts.
      *
      * @return the number of bytes
      */
@@ -128,7 +128,7 @@ public abstract class AbstractStore implements Store {
 
     @Override
     public final List<byte[]> multiGet(List<String> keys) {
-        // Most keys are there, which takes one request and not two.
+        // Most keys exist, so this usually takes one request instead of two.
         List<byte[]> values = read(StoreArguments.keys(keys));
         if (values.contains(null)) {
             await(keys);

@@ -207,12 +207,12 @@ final class ClientConnection implements AutoCloseable {
         return little(Long.BYTES, deadline).getLong();
     }
 
-    /** Reads an answer that must be this one. */
+    /** Reads an answer, which must be the expected one. */
     void readAnswer(byte expected, Deadline deadline) throws IOException {
         readAnswer(expected, expected, deadline);
     }
 
-    /** Reads an answer that must be one of two. Returns whether it is the first. */
+    /** Reads an answer, which must be one of two. Returns whether it is the first. */
     boolean readAnswer(byte one, byte other, Deadline deadline) throws IOException {
         byte answer = readByte(deadline);
         if (answer != one && answer != other) {

@@ -25,12 +25,12 @@ final class FileLock implements AutoCloseable {
     private static final long MAX_SECONDS = TimeUnit.DAYS.toSeconds(365);
 
     /**
-     * How long the command may take beyond its own limit, and to end. It does not return while a
-     * file server does not answer.
+     * The time that the command may take beyond its own limit, and to end. It does not return while
+     * a file server does not answer.
      */
     private static final long GRACE_SECONDS = 10;
 
-    /** How the command ends when it did not get the lock in time. */
+    /** The exit code of the command if it did not get the lock in time. */
     private static final int TIMED_OUT = 1;
 
     /** The command opens its file before anything else, behind the three standard streams. */
@@ -94,7 +94,7 @@ final class FileLock implements AutoCloseable {
             throw new StoreTimeoutException(unanswered(file, seconds + GRACE_SECONDS), null);
         }
         if (command.exitValue() != TIMED_OUT) {
-            requirePlace(file); // not before: it may hang as the command does
+            requirePlace(file); // not earlier: it may hang as the command does
             throw new StoreException(
                     "Store file '%s' cannot be opened and locked (flock ended with %d). Check that it can be written, and that its file system has locks"
                             .formatted(file, command.exitValue()),
@@ -106,7 +106,7 @@ final class FileLock implements AutoCloseable {
                 null);
     }
 
-    /** Waits for the lock, or for the end of the command; false if neither came in time. */
+    /** Waits for the lock or for the end of the command. Returns false after the timeout. */
     private static boolean awaitAnswer(Process command, long seconds) throws IOException {
         Deadline deadline = Deadline.after(Duration.ofSeconds(seconds));
         for (long polls = 0; command.getInputStream().available() == 0; polls++) {
@@ -121,7 +121,7 @@ final class FileLock implements AutoCloseable {
         return true;
     }
 
-    /** Waits for the end of the command; false if it did not come in time. */
+    /** Waits for the end of the command. Returns false after the timeout. */
     private static boolean ended(Process command) {
         return Deadline.after(Duration.ofSeconds(GRACE_SECONDS))
                 .await(nanos -> command.waitFor(nanos, TimeUnit.NANOSECONDS));
@@ -132,7 +132,7 @@ final class FileLock implements AutoCloseable {
                 .formatted(file, seconds);
     }
 
-    /** The flock command only reports a number, so this method finds the usual mistakes. */
+    /** Detects the usual mistakes, because the flock command only reports a number. */
     private static void requirePlace(Path file) {
         Path folder = file.toAbsolutePath().getParent();
         String problem = null;
@@ -194,8 +194,8 @@ final class FileLock implements AutoCloseable {
     }
 
     /**
-     * Describes the process of this host that holds the {@code flock(2)} lock of a file. Empty if
-     * it cannot be determined: locks of other hosts are not listed in {@code /proc/locks}.
+     * Describes the process of this host that holds the {@code flock(2)} lock of a file. Returns
+     * empty if it cannot be determined: locks of other hosts are not listed in {@code /proc/locks}.
      */
     private static Optional<String> holder(Path file) {
         try {
@@ -229,7 +229,9 @@ final class FileLock implements AutoCloseable {
                                         isStopped(each.pid()) ? ", which is stopped," : ""));
     }
 
-    /** Like {@code 4711 (java) T 1 ...}, where the name may have spaces and brackets. */
+    /**
+     * Parses a line like {@code 4711 (java) T 1 ...}, where the name may have spaces and brackets.
+     */
     private static boolean isStopped(long pid) {
         try {
             String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));

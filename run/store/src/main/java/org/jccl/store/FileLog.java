@@ -57,8 +57,8 @@ final class FileLog implements AutoCloseable {
     }
 
     /**
-     * Opens the file. Not as a FileChannel, because an interrupt of the calling thread would close
-     * it.
+     * Opens the file. Does not use a FileChannel, because an interrupt of the calling thread would
+     * close it.
      */
     private RandomAccessFile open(String mode) throws IOException {
         RandomAccessFile content = new RandomAccessFile(file.toFile(), mode);

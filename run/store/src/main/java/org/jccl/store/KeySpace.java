@@ -55,7 +55,7 @@ final class KeySpace {
         return values.keySet();
     }
 
-    /** Returns whether a value can be added to. */
+    /** Returns whether a value is a number, so that {@link #add} accepts it. */
     static boolean isNumber(byte[] value) {
         try {
             leadingNumber(value);

@@ -50,7 +50,7 @@ public final class TcpStore implements Store {
     private final ServerAddress address;
     private final Duration timeout;
 
-    /** How long the server may take to answer. */
+    /** The time limit for an answer of the server. */
     private final Duration answerTime;
 
     private final ConnectionPool connections;
@@ -74,9 +74,9 @@ public final class TcpStore implements Store {
     }
 
     /**
-     * Connects to a server that is running, without another try.
+     * Connects to a running server, without a retry.
      *
-     * @param answerTime the time limit for blocking calls, and for each answer, also if it is short
+     * @param answerTime the time limit for blocking calls and for each answer, even if it is short
      * @throws StoreException if that fails
      */
     static TcpStore connectOnce(ServerAddress address, Duration timeout, Duration answerTime) {
@@ -127,8 +127,8 @@ public final class TcpStore implements Store {
      * @param host the name or address of the server
      * @param port its port, 1 to 65535
      * @param timeout the time limit for connecting and for later blocking calls
-     * @param credentials the certificate of this process, and the authorities that may have signed
-     *     that of the server
+     * @param credentials the certificate of this process, and the authorities for the server's
+     *     certificate
      * @return the connected store
      * @throws StoreException if no connection is made in time, the server does not use TLS, or one
      *     of the two rejects the certificate of the other
@@ -241,7 +241,8 @@ public final class TcpStore implements Store {
         } catch (StoreTimeoutException e) {
             throw e;
         } catch (StoreException e) {
-            // The protocol has no answer for a text, so the server closes the connection.
+            // The protocol has no answer for a value that is not a number, so the server closes the
+            // connection.
             if (holdsText(key)) {
                 UsageException mistake = StoreArguments.notANumber(this, key);
                 mistake.addSuppressed(e);

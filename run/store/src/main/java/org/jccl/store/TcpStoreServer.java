@@ -87,8 +87,8 @@ public final class TcpStoreServer implements AutoCloseable {
      *
      * @param address interface and port to listen on; port 0 takes a free one, see {@link #port()}
      * @param contents the initial keys and values; copied
-     * @param credentials the certificate of the server, and the authorities that may have signed
-     *     those of the clients
+     * @param credentials the certificate of the server, and the authorities for the clients'
+     *     certificates
      * @return the running server
      * @throws StoreException if the address cannot be bound
      * @throws org.jccl.UsageException if an argument, a key or a value is null, or a key or a value
@@ -113,7 +113,7 @@ public final class TcpStoreServer implements AutoCloseable {
      * Starts a server for {@link TcpStore} clients that know a secret.
      *
      * @param address interface and port to listen on; port 0 takes a free one, see {@link #port()}
-     * @param secret at least one byte, better 16 random ones; copied
+     * @param secret at least one byte, preferably 16 random bytes; copied
      * @return the running server
      * @throws StoreException if the address cannot be bound
      * @throws org.jccl.UsageException if the address is null or the secret null or empty
@@ -213,8 +213,8 @@ public final class TcpStoreServer implements AutoCloseable {
     }
 
     /**
-     * Returns the number of requests of all clients, including handshakes. A server that answers
-     * more than about ten thousand requests per second is close to its limit.
+     * Returns the number of requests of all clients, including handshakes. The limit of a server is
+     * a little above ten thousand requests per second.
      *
      * @return the number of requests since the server started
      */

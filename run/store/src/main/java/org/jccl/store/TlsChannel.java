@@ -17,8 +17,8 @@ import javax.net.ssl.SSLException;
  * Otherwise a client would send requests to a server that has rejected it, and could lose the
  * server's alert.
  *
- * <p>The end of a connection is not authenticated: each message has a length, so that a connection
- * that an attacker ends is the same as one that fails.
+ * <p>The end of a connection is not authenticated. Each message has a length, so a connection that
+ * an attacker closes looks like one that fails.
  */
 final class TlsChannel implements StoreChannel {
 
@@ -28,7 +28,7 @@ final class TlsChannel implements StoreChannel {
     private final SocketChannel channel;
     private final SSLEngine engine;
 
-    /** Encrypted bytes that have arrived; between calls, a part of one record at most. */
+    /** Encrypted bytes that have arrived; between calls, at most a part of one record. */
     private final ByteBuffer incoming;
 
     /** Encrypted bytes that the socket has not accepted. */
@@ -122,7 +122,9 @@ final class TlsChannel implements StoreChannel {
         return new EOFException("closed in the TLS handshake");
     }
 
-    /** Tells the peer the reason. If that fails, the peer only sees the end of the connection. */
+    /**
+     * Sends the reason to the peer. If that fails, the peer only sees the end of the connection.
+     */
     private void sendAlert(SSLException reason) {
         try {
             while (engine.getHandshakeStatus() == HandshakeStatus.NEED_WRAP && flush()) {

@@ -75,7 +75,7 @@ final class TlsContext {
 
     /**
      * Also checks the dates of a certificate that is its own authority. The JDK accepts such a
-     * certificate without a look at the dates.
+     * certificate without checking the dates.
      */
     private static final class Dated extends X509ExtendedTrustManager {
 

@@ -26,15 +26,15 @@ import org.jccl.store.TcpStoreServer;
 public final class HostedStore implements AutoCloseable {
 
     /**
-     * How long closing waits for ranks that still use the store: long enough to read why this rank
-     * failed, or that all have passed a barrier.
+     * The time that closing waits for ranks that still use the store. It suffices to read why this
+     * rank failed, or that all ranks have passed a barrier.
      */
     private static final Duration CLOSE_GRACE = Duration.ofSeconds(3);
 
-    /** How long to try one of several addresses. */
+    /** The time limit for the first attempt at one of several addresses. */
     private static final Duration FIRST_TIMEOUT = Duration.ofSeconds(1);
 
-    /** How long to wait before an unknown name is looked up again. */
+    /** The pause before an unknown name is looked up again. */
     private static final Duration ASK_AGAIN = Duration.ofSeconds(1);
 
     /** The last tenth of the time is for reporting the reason. */

@@ -23,10 +23,12 @@ public record RunId(String text) {
 
     public static final RunId UNKNOWN = new RunId("");
 
-    /** Like all keys of the launchers, it is kept from one attempt to the next. */
+    /** Kept from one attempt to the next, like all keys of the launchers. */
     private static final String KEY = "jccl/run-id";
 
-    /** How long a store of the run before may be there: its rank 0 closes it within 3 s. */
+    /**
+     * The time that the store of an earlier run may still exist: its rank 0 closes it within 3 s.
+     */
     private static final Duration EARLIER_RUN = Duration.ofSeconds(5);
 
     private static final Duration PAUSE = Duration.ofMillis(50);
@@ -53,7 +55,7 @@ public record RunId(String text) {
      * @param mayFollow whether a rank of an earlier run may still serve the address for a moment
      * @param tls the certificates of this process; empty for a plain store
      * @param timeout for the connection and the blocking calls of the client
-     * @throws BootstrapException if the store belongs to another run; names both
+     * @throws BootstrapException if the store belongs to another run; the message names both
      */
     public HostedStore connect(
             String host,

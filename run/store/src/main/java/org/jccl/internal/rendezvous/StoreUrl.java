@@ -48,7 +48,7 @@ public record StoreUrl(String text, String scheme, String host, int port) {
                 Integer.parseInt(parts.group(4)));
     }
 
-    /** Returns the URL of a part of the store, whose keys no other part sees. */
+    /** Returns the URL of a part of the store. No other part sees its keys. */
     public StoreUrl below(String part) {
         int query = text.indexOf('?');
         String place = query < 0 ? text : text.substring(0, query);
@@ -65,7 +65,7 @@ public record StoreUrl(String text, String scheme, String host, int port) {
                 .findFirst();
     }
 
-    /** Whether an artifact for the scheme is present. */
+    /** Returns whether an artifact for the scheme is present. */
     public static boolean isProvided(String scheme) {
         return new StoreUrl("", scheme, "", 0).provider().isPresent();
     }

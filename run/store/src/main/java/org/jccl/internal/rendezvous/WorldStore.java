@@ -16,13 +16,13 @@ import org.jccl.FailureContext;
 
 /**
  * The address of the store that rank 0 serves for the world of a library. It contains all addresses
- * of the host and no host name, because other hosts may not know its name, and only they know which
- * addresses they reach. The secret keeps other processes out, and distinguishes this store from
- * other servers at these addresses.
+ * of the host, because each other host may reach a different one. It contains no host name, because
+ * other hosts may not know it. The secret rejects other processes, and distinguishes this store
+ * from other servers at these addresses.
  *
  * @param port the port of the store
  * @param secret the secret of the store, in hexadecimal digits
- * @param addresses numeric, at least one
+ * @param addresses the addresses of the host in numeric form, at least one
  */
 public record WorldStore(int port, String secret, List<String> addresses) {
 
@@ -60,7 +60,7 @@ public record WorldStore(int port, String secret, List<String> addresses) {
     /**
      * Decodes the result of {@link #encode}, which zeros may follow.
      *
-     * @throws BootstrapException if it is something else
+     * @throws BootstrapException if the bytes are not such a result
      */
     public static WorldStore decode(byte[] bytes) {
         String[] words = new String(bytes, UTF_8).trim().split(" ", -1);
@@ -79,7 +79,10 @@ public record WorldStore(int port, String secret, List<String> addresses) {
         return new WorldStore(port, words[1], addresses);
     }
 
-    /** The message does not contain the bytes, which may contain the secret. */
+    /**
+     * Creates an exception whose message does not contain the bytes, because these may contain the
+     * secret.
+     */
     private static BootstrapException invalid() {
         return new BootstrapException(
                 FailureContext.NONE,

@@ -23,25 +23,28 @@ import org.jccl.StoreTimeoutException;
 
 /**
  * The rendezvous of a group's ranks in a store. Each rank writes a value under its own key. A rank
- * that times out lists the ranks that did not arrive. Safe for use by several threads.
+ * that times out lists the ranks that did not arrive. Thread-safe.
  */
 public final class Arrivals {
 
     private static final int MAX_SHOWN = 40;
 
-    /** A longer run of ranks is shown as first and last. */
+    /** A run of more than this many ranks is shown as first and last. */
     private static final int MIN_RUN = 4;
 
     /** After this many ranks and runs, the others are only counted. */
     private static final int MAX_RUNS = 32;
 
-    /** How long a rank waits for the store when the exchange has failed or is over. */
+    /** The time that a rank waits for the store when the exchange has failed or is over. */
     private static final Duration GRACE_PERIOD = Duration.ofSeconds(2);
 
-    /** How much earlier than others a rank may give up. Ranks start to wait at about one time. */
+    /**
+     * The time by which a rank may give up before others. Ranks start to wait at about the same
+     * time.
+     */
     private static final Duration GIVING_UP_TIME = Duration.ofSeconds(1);
 
-    /** Stands instead of the first length if a rank stopped waiting. */
+    /** Replaces the first length if a rank stopped waiting. */
     private static final int STOPPED = -1;
 
     private static final String SILENT =
@@ -54,9 +57,10 @@ public final class Arrivals {
     /**
      * Creates a rendezvous; nothing is written yet.
      *
-     * @param store that all ranks of the group reach
+     * @param store a store that all ranks of the group reach
      * @param size number of ranks
-     * @param key of a rank's value, the same on every rank, and used by no other rendezvous
+     * @param key returns the key of a rank's value; the same on every rank, and used by no other
+     *     rendezvous
      */
     public Arrivals(Store store, int size, IntFunction<String> key) {
         this.store = store;
@@ -65,11 +69,11 @@ public final class Arrivals {
     }
 
     /**
-     * Says that a rank has arrived.
+     * Reports that a rank has arrived.
      *
      * @param rank which
      * @param value to be read by the others
-     * @throws org.jccl.StoreException when the store cannot be reached
+     * @throws org.jccl.StoreException if the store cannot be reached
      */
     public void arrive(int rank, byte[] value) {
         store.set(key.apply(rank), value);
@@ -81,16 +85,17 @@ public final class Arrivals {
      * serve thousands of keys to each of thousands of ranks. All values together must fit into one
      * value of a store, 8 MiB.
      *
-     * @param rank this one
-     * @param value of this rank
-     * @param within how long to wait at most
-     * @param what is being done, for messages, for instance {@code gloo}
-     * @param timeout that the user gave for all of it, for messages
+     * @param rank this rank
+     * @param value the value of this rank
+     * @param within the maximum time to wait
+     * @param what the purpose of the wait, for messages, for instance {@code gloo}
+     * @param timeout the user's timeout for the whole operation, for messages
      * @return the values, by rank
      * @throws OperationTimeoutException if a rank does not arrive in time, or another rank stopped
-     *     waiting before; lists the missing ranks. Every rank that arrives later throws it too
-     * @throws BootstrapException if the store has something else than rank 0 wrote
-     * @throws org.jccl.StoreException when the store cannot be reached
+     *     waiting before; the message lists the missing ranks. Every rank that arrives later throws
+     *     it too
+     * @throws BootstrapException if the value in the store is not one that rank 0 wrote
+     * @throws org.jccl.StoreException if the store cannot be reached
      */
     public List<byte[]> exchange(
             int rank, byte[] value, Duration within, String what, Duration timeout) {
@@ -138,9 +143,9 @@ public final class Arrivals {
 
     /**
      * Ends the exchange with a failure for all ranks, unless rank 0 has just ended it with values.
-     * Otherwise a rank that arrives later would start an operation that the others never join.
+     * Without this, a rank that arrives later would start an operation that the others never join.
      *
-     * @return the value that holds for all ranks
+     * @return the value that applies to all ranks
      */
     private byte[] stop(byte[] stopped, StoreTimeoutException late) {
         AtomicReference<byte[]> decided = new AtomicReference<>(stopped);
@@ -149,7 +154,7 @@ public final class Arrivals {
                 "saying that a rank waits no longer",
                 () -> {
                     BoundedCall call = BoundedCall.start("jccl-waits-no-longer", decide);
-                    // A store that answers again may still tell ranks that arrive later.
+                    // A store that answers again may still notify ranks that arrive later.
                     if (!SilentStore.isCauseOf(late)) {
                         call.await(GRACE_PERIOD);
                     }
@@ -196,7 +201,9 @@ public final class Arrivals {
         return ByteBuffer.allocate(Integer.BYTES + text.length).putInt(STOPPED).put(text).array();
     }
 
-    /** Returns why a rank stopped waiting, or empty if the value has what every rank wrote. */
+    /**
+     * Returns why a rank stopped waiting, or empty if the value contains the values of all ranks.
+     */
     private static Optional<String> stopped(byte[] all) {
         return all.length >= Integer.BYTES && ByteBuffer.wrap(all).getInt() == STOPPED
                 ? Optional.of(new String(all, Integer.BYTES, all.length - Integer.BYTES, UTF_8))
@@ -204,7 +211,7 @@ public final class Arrivals {
     }
 
     /**
-     * Returns what each rank wrote, or empty if the bytes are not the values of that many ranks.
+     * Returns the value of each rank, or empty if the bytes are not the values of that many ranks.
      */
     private static Optional<List<byte[]>> decode(byte[] all, int size) {
         ByteBuffer in = ByteBuffer.wrap(all);
@@ -221,7 +228,7 @@ public final class Arrivals {
         return values.size() == size && !in.hasRemaining() ? Optional.of(values) : Optional.empty();
     }
 
-    /** The key under which rank 0 writes all values. */
+    /** Returns the key under which rank 0 writes all values. */
     private String everything() {
         return key.apply(0) + "/all";
     }
@@ -233,12 +240,13 @@ public final class Arrivals {
     /**
      * Waits for all ranks.
      *
-     * @param within how long to wait at most
-     * @param what is being done, for messages, for instance {@code gloo}
-     * @param timeout that the user gave for all of it, for messages
+     * @param within the maximum time to wait
+     * @param what the purpose of the wait, for messages, for instance {@code gloo}
+     * @param timeout the user's timeout for the whole operation, for messages
      * @return the values, by rank
-     * @throws OperationTimeoutException if a rank does not arrive in time; lists the missing ranks
-     * @throws org.jccl.StoreException when the store cannot be reached
+     * @throws OperationTimeoutException if a rank does not arrive in time; the message lists the
+     *     missing ranks
+     * @throws org.jccl.StoreException if the store cannot be reached
      */
     public List<byte[]> await(Duration within, String what, Duration timeout) {
         return await(everybody(), within, what, timeout);
@@ -247,13 +255,14 @@ public final class Arrivals {
     /**
      * Waits for some of the ranks.
      *
-     * @param ranks which
-     * @param within how long to wait at most
-     * @param what is being done, for messages, for instance {@code gloo}
-     * @param timeout that the user gave for all of it, for messages
+     * @param ranks the ranks
+     * @param within the maximum time to wait
+     * @param what the purpose of the wait, for messages, for instance {@code gloo}
+     * @param timeout the user's timeout for the whole operation, for messages
      * @return their values, in the order of the ranks
-     * @throws OperationTimeoutException if a rank does not arrive in time; lists the missing ranks
-     * @throws org.jccl.StoreException when the store cannot be reached
+     * @throws OperationTimeoutException if a rank does not arrive in time; the message lists the
+     *     missing ranks
+     * @throws org.jccl.StoreException if the store cannot be reached
      */
     public List<byte[]> await(List<Integer> ranks, Duration within, String what, Duration timeout) {
         List<String> keys = ranks.stream().map(key::apply).toList();
@@ -279,11 +288,11 @@ public final class Arrivals {
     }
 
     /**
-     * Says that this rank gives up, and finds out which rank kept it waiting: one that has not
-     * arrived, or one that has arrived and does not give up as the others do, because it is lost.
-     * Takes two seconds at most.
+     * Reports that this rank gives up, and returns which ranks it waited for. Such a rank has not
+     * arrived, or it has arrived and does not give up as the others do, because it is lost. Takes
+     * at most two seconds.
      *
-     * @param rank this one
+     * @param rank this rank
      * @return for instance {@code ranks [1, 3] of 4 have not come}, or {@code all 4 have come, and
      *     all but ranks [2] have given up}
      */
@@ -296,7 +305,7 @@ public final class Arrivals {
                 });
     }
 
-    /** Like {@link #giveUp(int)}, but asks nothing of a store that did not answer. */
+    /** Same as {@link #giveUp(int)}, but sends no request to a store that did not answer. */
     String giveUp(int rank, OperationTimeoutException late) {
         return SilentStore.isCauseOf(late) ? SILENT : giveUp(rank);
     }
@@ -333,7 +342,10 @@ public final class Arrivals {
         return "all " + size + " have come by now";
     }
 
-    /** Explains a wait that failed. That takes a short time only, since the wait took too long. */
+    /**
+     * Runs the explanation of a failed wait with a short time limit, because the wait took too long
+     * already.
+     */
     private static String withinGracePeriod(Supplier<String> explanation) {
         AtomicReference<String> found = new AtomicReference<>();
         try {
@@ -351,10 +363,10 @@ public final class Arrivals {
      * Finds the ranks that have no key, by bisection: a few missing ranks among thousands take few
      * requests.
      *
-     * @param store that has the keys
-     * @param ranks to look for, in their order
-     * @param key of each
-     * @return those whose key does not exist, in the same order
+     * @param store the store with the keys
+     * @param ranks the ranks to look for, in their order
+     * @param key returns the key of a rank
+     * @return the ranks whose key does not exist, in the same order
      */
     public static List<Integer> missing(Store store, List<Integer> ranks, IntFunction<String> key) {
         if (ranks.isEmpty() || store.check(ranks.stream().map(key::apply).toList())) {
@@ -372,10 +384,10 @@ public final class Arrivals {
     /**
      * Reads the values of ranks.
      *
-     * @param store that has the keys
-     * @param ranks to look for, in their order
-     * @param key of each
-     * @return the values of those whose key exists, as text
+     * @param store the store with the keys
+     * @param ranks the ranks to look for, in their order
+     * @param key returns the key of a rank
+     * @return the values of the ranks whose key exists, as text
      */
     public static SortedMap<Integer, String> present(
             Store store, List<Integer> ranks, IntFunction<String> key) {
@@ -420,11 +432,11 @@ public final class Arrivals {
     }
 
     /**
-     * Says that a rank has read what it needs. The last rank deletes all keys of the rendezvous. If
-     * a rank never calls this, the keys stay. Takes two seconds at most and does not fail, because
-     * the rendezvous itself has succeeded.
+     * Reports that a rank has read the values that it needs. The last rank deletes all keys of the
+     * rendezvous. If a rank never calls this, the keys remain. Takes at most two seconds. Does not
+     * fail, because the rendezvous itself has succeeded.
      *
-     * @param counter key of the number of ranks that have left
+     * @param counter the key of the number of ranks that have left
      * @param others further keys to be deleted
      */
     public void leave(String counter, List<String> others) {
@@ -445,12 +457,13 @@ public final class Arrivals {
     /**
      * Parses a number that a rank wrote.
      *
-     * @param rank which
+     * @param rank the rank
      * @param text its value, or a part of it
      * @param least the smallest valid number
      * @param most the largest
      * @return the number
-     * @throws BootstrapException if it is not a number or out of range; names the key and the rank
+     * @throws BootstrapException if it is not a number or out of range; the message names the key
+     *     and the rank
      */
     public int number(int rank, String text, int least, int most) {
         try {
@@ -467,10 +480,10 @@ public final class Arrivals {
     /**
      * Describes a value of a rank that cannot be read.
      *
-     * @param rank which
+     * @param rank the rank
      * @param said its value
      * @param wanted what was expected
-     * @return the exception; names the key and the rank
+     * @return the exception, whose message names the key and the rank
      */
     public BootstrapException corrupt(int rank, String said, String wanted) {
         return corrupt(key.apply(rank), said, "of rank " + rank + " instead of " + wanted);
@@ -490,9 +503,9 @@ public final class Arrivals {
     }
 
     /**
-     * A value as text.
+     * Returns a value as text.
      *
-     * @param value of a key
+     * @param value the value of a key
      * @return the text
      */
     public static String text(byte[] value) {

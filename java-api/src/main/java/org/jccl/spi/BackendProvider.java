@@ -13,7 +13,7 @@ import org.jccl.UsageException;
 
 /**
  * A binding, found through {@link java.util.ServiceLoader}. Its constructor must not load native
- * code; {@link #availability()} does. Each group looks up providers anew.
+ * code; {@link #availability()} does. Each group looks up providers again.
  */
 public interface BackendProvider {
 
@@ -33,9 +33,9 @@ public interface BackendProvider {
 
     /**
      * Returns the types of devices that another binding drives and whose memory this library also
-     * takes. The library then works on the host and knows no streams. Before an operation is
+     * accepts. The library then works on the host and does not use streams. Before an operation is
      * issued, the engine waits for the caller's current stream. The operation is complete when its
-     * work is. {@link #create} throws if the library that was found cannot take such memory.
+     * work is. {@link #create} throws if the library that was found does not accept such memory.
      *
      * @return none of {@link #deviceTypes()}
      */
@@ -44,11 +44,11 @@ public interface BackendProvider {
     }
 
     /**
-     * Returns whether the engine may copy tensors of any device that another binding drives through
-     * host memory for this library. The communicator is then created for the CPU and sees host
-     * memory only. A collective is cut into several, so each operation must either compare the
-     * calls of the ranks or block if they differ. A send in {@link
-     * HostCommunicator.Mode#NONBLOCKING} must not block.
+     * Returns whether the engine may stage tensors of other bindings' devices through host memory
+     * for this library. The communicator is then created for the CPU and gets only host memory. The
+     * engine splits a collective into several, so each operation must either compare the calls of
+     * the ranks or block if they differ. A send in {@link HostCommunicator.Mode#NONBLOCKING} must
+     * not block.
      *
      * @return false by default; true only if communicators are {@link HostCommunicator}s
      */
@@ -105,34 +105,34 @@ public interface BackendProvider {
     }
 
     /**
-     * Returns which ranks of another API a user means by a name of this backend. Those ranks may
-     * have several names for it, one for each way in which they use the library.
+     * Returns the other API that a name of this backend selects. Ranks of that API may have several
+     * names for the backend, one for each way in which they use the library.
      *
-     * @param name as the user gave it, in lower case
-     * @param interop the other API as the user gave it
-     * @return the other API as the name says, or empty if this backend is not meant
-     * @throws UsageException if ranks that have this name for the backend are not supported
+     * @param name the name from the user, in lower case
+     * @param interop the other API from the user
+     * @return the selected API, or empty if the name is not one of this backend
+     * @throws UsageException if ranks that use this name for the backend are not supported
      */
     default Optional<Interop> named(String name, Interop interop) {
         return name.equals(name()) ? Optional.of(interop) : Optional.empty();
     }
 
     /**
-     * Returns the order among backends of the same devices if the user names none.
+     * Returns the priority among backends of the same devices, for users who name none.
      *
-     * @return higher is tried first
+     * @return the priority; a higher one is tried first
      */
     default int preference() {
         return 0;
     }
 
     /**
-     * Returns the world that the library itself knows. The engine calls it after {@link
+     * Returns the world that the library itself defines. The engine calls it after {@link
      * #availability()} returned {@code Available}, and only if the user described no world.
      *
      * @param options the options of the backend, or empty
      * @return rank and size, or empty if the bootstrap must find them
-     * @throws org.jccl.JcclException if the library knows a world but cannot be used in it
+     * @throws org.jccl.JcclException if the library defines a world but cannot be used in it
      */
     default Optional<World> world(Optional<BackendOptions> options) {
         return Optional.empty();
@@ -203,13 +203,13 @@ public interface BackendProvider {
     }
 
     /**
-     * A world that the library knows.
+     * A world that the library defines.
      *
      * @param rank from 0
      * @param size number of ranks
      * @param localRank rank among the processes of this host, or -1 if unknown
      * @param broadcast sends the address of the store to all ranks; empty if there can be no store,
-     *     because not all members of the world run this API
+     *     because not all members of the world use this API
      */
     record World(int rank, int size, int localRank, Optional<Broadcast> broadcast) {}
 
@@ -220,10 +220,9 @@ public interface BackendProvider {
         /**
          * Sends bytes from rank 0 to all. Every rank calls it.
          *
-         * @param bytes what rank 0 sends; the same length on every rank; overwritten on the other
-         *     ranks
+         * @param bytes input on rank 0, output elsewhere; the same length on every rank
          * @param timeout how long to wait for the other ranks
-         * @throws org.jccl.JcclException if the other ranks do not come in time
+         * @throws org.jccl.JcclException if the other ranks do not arrive in time
          */
         void broadcast(byte[] bytes, Duration timeout);
     }

@@ -8,15 +8,15 @@ import java.util.concurrent.TimeoutException;
 import org.jccl.JcclException;
 
 /**
- * Runs native calls that may never return, on threads that can be abandoned. Each task has a
- * platform thread of its own, because the current device belongs to the thread. The thread is a
- * daemon with a stack of 64 MiB. If nothing waits for a task, its exception is logged.
+ * Runs native calls that may never return, on threads that can be abandoned. Each task has its own
+ * platform thread, because the current device belongs to the thread. The thread is a daemon with a
+ * stack of 64 MiB. If nothing waits for a task, its exception is logged.
  */
 public final class BoundedCall {
 
     /**
-     * Address space only; the thread gets memory as it uses it. Libraries search the topology of
-     * large machines recursively, for which the default of 1 MiB is too little.
+     * Reserves address space only, not memory. Libraries search the topology of large machines
+     * recursively, for which the default of 1 MiB is too small.
      */
     private static final long STACK_BYTES = 64L << 20;
 
@@ -41,7 +41,7 @@ public final class BoundedCall {
     }
 
     /**
-     * Starts a task on a thread of its own.
+     * Starts a task on its own thread.
      *
      * @param name the name of the thread
      * @param task throws unchecked exceptions only
@@ -80,12 +80,12 @@ public final class BoundedCall {
     }
 
     /**
-     * Waits for the task, and asks now and then whether to go on. An exception of the task is never
-     * logged, because the caller throws one in any case.
+     * Waits for the task, and checks at intervals whether to continue. An exception of the task is
+     * never logged, because the caller throws one in any case.
      *
      * @param timeout how long to wait
      * @param interval how long to wait between two checks
-     * @param check what it throws ends the wait
+     * @param check ends the wait by throwing an exception
      * @return whether the task is done
      */
     public boolean await(Duration timeout, Duration interval, Runnable check) {

@@ -6,15 +6,14 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 
 /**
- * A reentrant lock that is held while a library is called. The call may never return, and nothing
- * ends it from outside. So a thread that waits for the lock looks again and again whether the lock
- * is still wanted, and gives up when it is not: a call on a group that has failed returns, even if
- * another thread never leaves the library. Waiting survives interrupts; the flag stays set.
- * Thread-safe.
+ * A reentrant lock that a thread holds while it calls a library. Such a call may never return. So a
+ * thread that waits for the lock checks regularly whether it must give up. A call on a failed group
+ * therefore returns, even if another thread never leaves the library. An interrupt does not end a
+ * wait; the flag stays set. Thread-safe.
  */
 public final class CallLock {
 
-    /** How long to wait before asking again. */
+    /** The interval of the checks. */
     private static final long SLICE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final ReentrantLock lock;
@@ -34,7 +33,8 @@ public final class CallLock {
      * Creates a free lock.
      *
      * @param isOver whether waiting threads must give up; never blocks
-     * @param fair whether a thread that locks without a pause lets the others in
+     * @param fair true if waiting threads must get the lock before a thread that locks again
+     *     without a pause
      */
     public CallLock(BooleanSupplier isOver, boolean fair) {
         this.isOver = isOver;
@@ -42,7 +42,7 @@ public final class CallLock {
     }
 
     /**
-     * Waits until the calling thread has the lock, or until it must give up. A free lock is taken
+     * Waits until the calling thread has the lock, or until it must give up. Acquires a free lock
      * in any case.
      *
      * @return false if the calling thread gave up and has no lock
@@ -52,7 +52,7 @@ public final class CallLock {
     }
 
     /**
-     * Waits for a limited time, whether or not waiting threads must give up.
+     * Waits for a limited time, even if waiting threads must give up.
      *
      * @param limit how long to wait
      * @return whether the calling thread has the lock
@@ -61,7 +61,9 @@ public final class CallLock {
         return lock.tryLock() || await(limit.toNanos(), true);
     }
 
-    /** Waits for the lock as long as it takes, on a thread that nothing waits for. */
+    /**
+     * Waits for the lock without a limit. Only a thread on which no other thread waits may call it.
+     */
     public void lockAlways() {
         lock.lock();
     }
@@ -108,7 +110,7 @@ public final class CallLock {
     /**
      * Returns whether the calling thread has the lock.
      *
-     * @return true if it has
+     * @return true if it has the lock
      */
     public boolean isHeld() {
         return lock.isHeldByCurrentThread();

@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What a communicator can do. It is known when the communicator is formed. Start from {@link #ALL}
- * and remove what the library lacks.
+ * The features and limits of a communicator. They are known when the communicator is formed. Start
+ * from {@link #ALL} and remove what the library lacks.
  *
  * @param features the features of the library
  * @param largestTag the largest tag of a message. The engine rejects larger tags before it calls
@@ -33,8 +33,8 @@ public record Capabilities(
         ANY_SOURCE,
 
         /**
-         * A {@code reduceScatter} of a list of parts is another operation for the peers than one of
-         * a single tensor. Lists then always become {@code reduceScatterV}.
+         * For the peers, a {@code reduceScatter} of a list of parts differs from one of a single
+         * tensor. Lists then always become {@code reduceScatterV}.
          */
         SEPARATE_LIST_REDUCTION,
 
@@ -85,7 +85,7 @@ public record Capabilities(
      * Returns whether the library has a feature.
      *
      * @param feature the feature
-     * @return true if it has
+     * @return true if it has the feature
      */
     public boolean has(Feature feature) {
         return features.contains(feature);

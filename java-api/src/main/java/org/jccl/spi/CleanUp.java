@@ -3,8 +3,8 @@ package org.jccl.spi;
 import org.jccl.JcclException;
 
 /**
- * Runs calls that only clean up, usually after a failure. Their failures are logged, so that they
- * are not lost and do not replace the first error. Thread-safe.
+ * Runs calls that only clean up, usually after a failure. Their failures are logged, so they
+ * neither get lost nor replace the first error. Thread-safe.
  */
 public final class CleanUp {
 

@@ -9,7 +9,7 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 
 /**
- * The end of one rank of a group in a vendor library: a {@link HostCommunicator} or a {@link
+ * One rank's part of a group in a vendor library: a {@link HostCommunicator} or a {@link
  * StreamCommunicator}. The engine has checked every argument, retains the memory and serialises the
  * calls.
  *
@@ -38,7 +38,7 @@ public sealed interface Communicator extends AutoCloseable
     Capabilities capabilities();
 
     /**
-     * Returns whether the library reduces a type with an operation. The engine asks before any
+     * Returns whether the library reduces a type with an operation. The engine calls it before any
      * reduction.
      *
      * @param op the operation
@@ -71,7 +71,8 @@ public sealed interface Communicator extends AutoCloseable
      *
      * @param address the first byte
      * @param bytes the size
-     * @throws UsageException if the library does not register memory, or does not take this
+     * @throws UsageException if the library does not register memory, or does not accept this
+     *     memory
      */
     default void register(long address, long bytes) {
         throw new UsageException(
@@ -80,21 +81,21 @@ public sealed interface Communicator extends AutoCloseable
     }
 
     /**
-     * Allocates memory that is registered with this communicator, if its options ask for that.
+     * Allocates memory that is registered with this communicator, if its options request that.
      *
      * @param device the device of this communicator
      * @param type element type
      * @param count number of elements
-     * @return the tensor; empty if memory from {@link Tensor#allocate} is as good
+     * @return the tensor; empty if memory from {@link Tensor#allocate} serves as well
      */
     default Optional<Tensor> allocate(Device device, DataType type, long count) {
         return Optional.empty();
     }
 
     /**
-     * Returns a failure that the library noticed outside any call. The engine asks every 100 ms
-     * until it closes the communicator, also when no operation runs. So a library that moves data
-     * only while it is called can do so here.
+     * Returns a failure that the library noticed outside any call. The engine calls it every 100 ms
+     * until it closes the communicator, even when no operation runs. A library that moves data only
+     * during calls can do so here.
      *
      * @return null if there is none
      */
@@ -103,8 +104,9 @@ public sealed interface Communicator extends AutoCloseable
     }
 
     /**
-     * Returns whether the connection to a peer has ended. The engine asks while an operation takes
-     * long: a rank that waits for another one may not notice this. May be called during operations.
+     * Returns whether the connection to a peer has ended. The engine calls it during long
+     * operations, because a rank that waits for a third one may not notice the loss. May be called
+     * during operations.
      *
      * @param peer a rank, never this one
      * @return false if the library does not know
@@ -115,8 +117,8 @@ public sealed interface Communicator extends AutoCloseable
 
     /**
      * Returns whether the library may still use the memory of failed operations, because it could
-     * not cancel them. The engine asks after each failure, and then retains that memory until the
-     * process ends.
+     * not cancel them. The engine calls it after each failure. If true, it retains that memory
+     * until the process ends.
      *
      * @return true once an operation was abandoned that may still run
      */
@@ -132,9 +134,9 @@ public sealed interface Communicator extends AutoCloseable
     void abort();
 
     /**
-     * Waits for a limited time until what {@link #abort} began has ended. Called before another
-     * group is formed in the place of this one: the library may free memory only when the device
-     * runs nothing, and would wait for operations of the other group.
+     * Waits for a limited time until {@link #abort} has completed. Called before another group
+     * replaces this one: a library may free memory only when the device is idle, and would
+     * otherwise wait for operations of the other group.
      */
     default void awaitAbort() {}
 

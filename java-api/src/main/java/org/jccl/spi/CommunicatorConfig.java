@@ -16,17 +16,17 @@ import org.jccl.TlsCredentials;
 import org.jccl.UsageException;
 
 /**
- * What a binding needs to form a communicator.
+ * The description of a group from which a binding forms a communicator.
  *
  * @param groupName the name of the group, the same on every rank, unique in the job
  * @param rank the rank of this process in the new group
  * @param size the number of ranks in the new group
- * @param store the store of this group and backend alone; empty if there is none
+ * @param store the store for this group and backend only; empty if there is none
  * @param timeout the deadline of each operation on the communicator
- * @param joinTimeout how long forming the communicator may take in all: what is left of the
- *     timeout. No step may take the whole timeout again
+ * @param joinTimeout the limit for forming the communicator, all steps together: the remainder of
+ *     the timeout
  * @param device the device of its tensors
- * @param interop which other API ranks may run; one that the provider supports
+ * @param interop the API that other ranks may use; one that the provider supports
  * @param interopName the name of the group among ranks of another API, or empty
  * @param options the options of the backend, or empty
  * @param parent the communicator from which this group is made, or empty
@@ -79,11 +79,11 @@ public record CommunicatorConfig(
 
     /**
      * Forms a communicator with a library that does not report missing ranks. Each rank registers
-     * in the store. If forming times out, the message names the ranks that did not register, or
-     * else those that did not time out as well. When all ranks have formed it, the keys are
-     * deleted. Without a store, this method only calls {@code forming}.
+     * in the store. If forming times out, the message names the ranks that did not register. If all
+     * registered, it names those that did not time out as well. When all ranks have formed it, the
+     * keys are deleted. Without a store, this method only calls {@code forming}.
      *
-     * @param <T> what is formed
+     * @param <T> the type of the result
      * @param name the beginning of the keys, the same on every rank, and unique to this
      *     communicator
      * @param keys the keys that {@code forming} puts into the store
@@ -124,10 +124,10 @@ public record CommunicatorConfig(
      *
      * @param key the key
      * @param length the length of the value in bytes
-     * @param what what it is, for messages, for instance {@code NCCL id}
+     * @param what the name of the value, for messages, for instance {@code NCCL id}
      * @param within how long to wait
      * @return the bytes
-     * @throws OperationTimeoutException if the value is not there in time
+     * @throws OperationTimeoutException if the value does not appear in time
      * @throws BootstrapException if it has another length
      * @throws UsageException if there is no store
      */

@@ -3,8 +3,7 @@ package org.jccl.spi;
 import java.time.Duration;
 
 /**
- * When a wait of several steps must end, so that no step takes the whole timeout again. Safe for
- * use by several threads.
+ * The end of a wait of several steps, so that no step takes the whole timeout again. Thread-safe.
  */
 public final class Deadline {
 
@@ -18,9 +17,9 @@ public final class Deadline {
     }
 
     /**
-     * Returns a deadline that is so far from now.
+     * Returns the deadline of a timeout that starts now.
      *
-     * @param timeout how long the wait may take; more than a hundred years are a hundred years
+     * @param timeout the limit of the wait; more than a hundred years counts as a hundred years
      * @return the deadline
      */
     public static Deadline after(Duration timeout) {
@@ -58,7 +57,7 @@ public final class Deadline {
     /**
      * Returns the time for one step.
      *
-     * @param most how long the step takes if there is time
+     * @param most the maximum time of the step
      * @return {@code most}, or the time left if that is less
      */
     public Duration atMost(Duration most) {
@@ -86,7 +85,7 @@ public final class Deadline {
         /**
          * Waits.
          *
-         * @param nanos how long at most
+         * @param nanos the maximum time in nanoseconds
          * @return the result
          * @throws InterruptedException if the thread was interrupted
          */
@@ -97,8 +96,9 @@ public final class Deadline {
      * Waits until the deadline. An interrupt does not end the wait; the flag stays set.
      *
      * @param <T> the result
-     * @param wait called again after each interrupt, so it must return at once for what has
-     *     happened since: a future, a thread's end or a lock, but not a notification
+     * @param wait called again after each interrupt. It must therefore return at once if its
+     *     condition has become true meanwhile, as for a future, a thread's end or a lock, but not
+     *     for a notification
      * @return its result
      */
     public <T> T await(Wait<T> wait) {
@@ -122,7 +122,7 @@ public final class Deadline {
      * Sleeps for a time, but not beyond the deadline. An interrupt does not end the sleep; the flag
      * stays set.
      *
-     * @param pause how long
+     * @param pause the time to sleep
      */
     public void pause(Duration pause) {
         Polling.sleep(atMost(pause));

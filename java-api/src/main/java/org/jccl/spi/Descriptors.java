@@ -12,13 +12,13 @@ import org.jccl.FailureContext;
 import org.jccl.NativeException;
 
 /**
- * Checks the number of free file descriptors of this process. Without one, lookups and connections
- * fail with misleading messages. So code that is about to open many checks first. Stateless and
- * thread-safe.
+ * Checks the number of free file descriptors of this process. Without a free one, lookups and
+ * connections fail with misleading messages, so code that opens many must check first. Stateless
+ * and thread-safe.
  */
 public final class Descriptors {
 
-    /** The number of the system for "Too many open files" (EMFILE). */
+    /** The error number for "Too many open files" (EMFILE). */
     private static final int TOO_MANY = 24;
 
     private static final Path LIMITS = Path.of("/proc/self/limits");
@@ -31,7 +31,7 @@ public final class Descriptors {
      * Checks that the process can open more files or connections. Does nothing if the system does
      * not report how many are open.
      *
-     * @param needed how many more
+     * @param needed the number of descriptors to open
      * @param what the subject of the sentence in the message, for instance {@code a group of 4
      *     ranks}
      * @throws NativeException if fewer are free; the message has the limit and the number of open

@@ -6,15 +6,15 @@ package org.jccl.spi;
  *
  * <p>The engine makes the right device current on the calling thread with {@link #setDevice} before
  * any call that depends on it, and calls only from platform threads: the current device is state of
- * an operating system thread. Every method throws an {@link org.jccl.NativeException} when the
+ * an operating system thread. Every method throws an {@link org.jccl.NativeException} if the
  * vendor's call fails.
  */
 public interface DeviceRuntime {
 
     /**
-     * Number of devices of this kind.
+     * Returns the number of devices of this kind.
      *
-     * @return 0 when there are none
+     * @return 0 if there are none
      */
     int deviceCount();
 
@@ -34,34 +34,34 @@ public interface DeviceRuntime {
     long createStream(boolean highPriority);
 
     /**
-     * Destroys a stream; what was enqueued still runs.
+     * Destroys a stream; enqueued commands still run.
      *
      * @param stream handle
      */
     void destroyStream(long stream);
 
     /**
-     * Whether destroying a stream waits for what was enqueued.
+     * Returns whether destroying a stream waits for its commands.
      *
-     * @return false where it returns at once
+     * @return false if it returns at once
      */
     default boolean destroyStreamWaits() {
         return false;
     }
 
     /**
-     * Whether everything on a stream is done.
+     * Returns whether all commands of a stream are complete.
      *
      * @param stream handle
-     * @return true when it is
+     * @return true if they are
      */
     boolean queryStream(long stream);
 
     /**
-     * Whether the device continues after a failed operation. The stream of {@link #createStream} on
-     * which the operation failed stops. The default stream, streams of other libraries and streams
-     * that wait for the failed one continue, and may read what the operation has left as its
-     * result.
+     * Returns whether the device continues after a failed operation. If so, the stream of {@link
+     * #createStream} on which the operation failed stops. The default stream, streams of other
+     * libraries and streams that wait for the failed one continue, and may read undefined results
+     * of the operation.
      *
      * @return false if a failure stops the whole device
      */
@@ -71,27 +71,27 @@ public interface DeviceRuntime {
 
     /**
      * Throws the failure of an operation on a stream, if there is one. Needed on a device that
-     * {@linkplain #continuesAfterFailures() continues after failures}, because there an event
-     * behind the failed operation may still complete. Never blocks.
+     * {@linkplain #continuesAfterFailures() continues after failures}, because an event after the
+     * failed operation may still complete. Never blocks.
      *
-     * @param stream handle, of {@link #createStream}
+     * @param stream handle, from {@link #createStream}
      */
     default void checkStream(long stream) {}
 
     /**
-     * Blocks until everything on a stream is done.
+     * Blocks until all commands of a stream are complete.
      *
      * @param stream handle
      */
     void synchronizeStream(long stream);
 
     /**
-     * Blocks until everything on a stream is done, or some time is over. Where an abort always ends
-     * what a group has on a stream, this may wait for longer.
+     * Blocks until all commands of a stream are complete, or until a timeout. It may exceed the
+     * timeout if an abort always ends a group's commands on a stream.
      *
      * @param stream handle
-     * @param millis how long, more than 0
-     * @return false when the time was over first
+     * @param millis the timeout in milliseconds, more than 0
+     * @return false after the timeout
      */
     default boolean awaitStream(long stream, long millis) {
         synchronizeStream(stream);
@@ -99,21 +99,21 @@ public interface DeviceRuntime {
     }
 
     /**
-     * Whether what is enqueued on a stream is captured into a graph rather than run.
+     * Returns whether a stream captures commands into a graph instead of running them.
      *
      * @param stream handle
-     * @return false where the device has no capture
+     * @return false if the device has no graphs
      */
     default boolean isCapturing(long stream) {
         return false;
     }
 
     /**
-     * Whether what is enqueued on a stream waits for what is on the default stream, and the other
-     * way around, without an event.
+     * Returns whether a stream and the default stream wait for each other's commands without an
+     * event.
      *
      * @param stream handle, not of the default stream
-     * @return false where no stream does
+     * @return false if no stream does
      */
     default boolean isOrderedWithDefault(long stream) {
         return false;
@@ -135,7 +135,7 @@ public interface DeviceRuntime {
     void destroyEvent(long event);
 
     /**
-     * Records an event on a stream: it is complete when what was enqueued before is.
+     * Records an event on a stream. It is complete when all commands that were enqueued before are.
      *
      * @param event handle
      * @param stream handle, of the event's device
@@ -143,8 +143,8 @@ public interface DeviceRuntime {
     void recordEvent(long event, long stream);
 
     /**
-     * Makes what is enqueued later on a stream wait for an event, without blocking the host. The
-     * wait is for the event as recorded now; recording it again does not move the wait.
+     * Makes later commands of a stream wait for an event, without blocking the host. The wait
+     * refers to the current recording of the event; recording it again does not change the wait.
      *
      * @param stream handle
      * @param event recorded before
@@ -152,10 +152,10 @@ public interface DeviceRuntime {
     void waitEvent(long stream, long event);
 
     /**
-     * Whether an event is complete.
+     * Returns whether an event is complete.
      *
      * @param event recorded before
-     * @return true when it is
+     * @return true if it is
      */
     boolean queryEvent(long event);
 
@@ -167,11 +167,11 @@ public interface DeviceRuntime {
     void synchronizeEvent(long event);
 
     /**
-     * Blocks until an event is complete, or some time is over, as {@link #awaitStream} does.
+     * Blocks until an event is complete or until a timeout, as {@link #awaitStream} does.
      *
      * @param event recorded before
-     * @param millis how long, more than 0
-     * @return false when the time was over first
+     * @param millis the timeout in milliseconds, more than 0
+     * @return false after the timeout
      */
     default boolean awaitEvent(long event, long millis) {
         synchronizeEvent(event);
@@ -179,10 +179,10 @@ public interface DeviceRuntime {
     }
 
     /**
-     * Time between two events.
+     * Returns the time between two events.
      *
-     * @param start made for timing, complete
-     * @param end made for timing, complete
+     * @param start a complete event with timing
+     * @param end a complete event with timing
      * @return milliseconds
      */
     double elapsedMillis(long start, long end);
@@ -203,22 +203,22 @@ public interface DeviceRuntime {
     void free(long address);
 
     /**
-     * Whether {@link #free} waits for what the device has still to do. Where it does not, memory is
-     * freed only once the streams that copies used it on are done; {@link #destroyStream} must wait
-     * for its stream there.
+     * Returns whether {@link #free} waits for pending commands of the device. If it does not, the
+     * engine frees memory only after the streams of copies that use it are complete, and {@link
+     * #destroyStream} must wait for its stream.
      *
-     * @return true where memory may be freed that the device still uses
+     * @return true if memory may be freed while the device still uses it
      */
     default boolean freeWaits() {
         return false;
     }
 
     /**
-     * Allocates page-locked host memory, which the device copies from and to beside the host.
+     * Allocates page-locked host memory, for copies that run concurrently with the host.
      *
      * @param bytes size, not 0
-     * @return the address, aligned to 64 bytes; 0 where there is none to be had, and ordinary
-     *     memory must do
+     * @return the address, aligned to 64 bytes; 0 if none is available, so that the caller uses
+     *     ordinary memory
      */
     default long allocateHost(long bytes) {
         return 0;
@@ -244,13 +244,13 @@ public interface DeviceRuntime {
     }
 
     /**
-     * Enqueues a copy. Host memory must stay as it is until the copy is done. Where it is not
+     * Enqueues a copy. Host memory must not change until the copy is complete. If it is not
      * page-locked, the call may wait for the copy.
      *
      * @param to target address
      * @param from source address
-     * @param bytes how many
-     * @param direction where both are
+     * @param bytes the number of bytes
+     * @param direction the direction of the copy
      * @param stream handle
      */
     void copy(long to, long from, long bytes, Copy direction, long stream);

@@ -33,11 +33,12 @@ public final class Durations {
     }
 
     /**
-     * Formats what is left of a timeout after the first steps, which the reader knows as a round
-     * number.
+     * Formats the remainder of a timeout after the first steps, so that it resembles the round
+     * number that the user set.
      *
      * @param left positive
-     * @return the same, rounded up: to seconds from 5 s on, below to tenths of a second
+     * @return the text of the duration, rounded up: to seconds from 5 s on, otherwise to tenths of
+     *     a second
      */
     public static String rounded(Duration left) {
         long step = left.getSeconds() >= ROUNDED_SECONDS ? 1000 : 100;

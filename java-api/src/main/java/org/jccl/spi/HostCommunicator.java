@@ -4,7 +4,7 @@ import org.jccl.DataType;
 import org.jccl.ReduceOp;
 
 /**
- * A communicator whose library works on the calling thread, as Gloo and MPI do.
+ * A communicator whose library works on the calling thread, such as Gloo or MPI.
  *
  * <p>In {@link Mode#BLOCKING}, an operation returns {@link #COMPLETE} when it is done. In {@link
  * Mode#NONBLOCKING}, it starts and returns a request, which the engine passes to {@link #await}
@@ -23,10 +23,10 @@ public non-sealed interface HostCommunicator extends Communicator {
 
     /** When an operation returns. */
     enum Mode {
-        /** When it is complete, as {@code MPI_Allreduce}. */
+        /** It returns when it is complete, like {@code MPI_Allreduce}. */
         BLOCKING,
 
-        /** Immediately, with a request, as {@code MPI_Iallreduce}. */
+        /** It returns immediately with a request, like {@code MPI_Iallreduce}. */
         NONBLOCKING
     }
 

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** The name of this host, without a name server. */
+/** Provides the name of this host without a name server. */
 public final class LocalHost {
 
     private LocalHost() {}

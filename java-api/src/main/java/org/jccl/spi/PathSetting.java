@@ -18,12 +18,13 @@ public final class PathSetting {
     /**
      * Creates a path from the value of a setting. Does not access the file system.
      *
-     * @param setting what names the path, for the message: {@code environment variable X}
+     * @param setting the source of the path, for the message, for instance {@code environment
+     *     variable X}
      * @param value the value of the setting
      * @param below names that are appended
      * @return the path
      * @throws UsageException if this process cannot represent the path; the message names the
-     *     setting and what to do
+     *     setting and the remedy
      */
     public static Path of(String setting, String value, String... below) {
         try {

@@ -6,8 +6,8 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * Pauses between the polls of a wait. The wait spins at first, because most waits are short. Then
  * it sleeps between polls: for 20 us, and for 0.3 us more each time, up to 500 us after 0.4 s. So a
- * wait ends with little delay, and a thread that waits for seconds leaves its processor to others.
- * Safe for use by several threads.
+ * short wait ends with little delay, and a long wait leaves the processor to other threads.
+ * Thread-safe.
  *
  * <pre>{@code
  * for (long polls = 0; !isDone(); polls++) {
@@ -41,7 +41,7 @@ public final class Polling {
      * Sleeps. An interrupt does not end the sleep; the flag stays set. Use it instead of {@link
      * LockSupport#parkNanos}, which returns at once while the flag is set, so that a loop spins.
      *
-     * @param pause how long; returns at once if it is not positive
+     * @param pause the time to sleep; returns at once if it is not positive
      */
     public static void sleep(Duration pause) {
         sleep(pause.toNanos());

@@ -1,9 +1,9 @@
 package org.jccl.spi;
 
 /**
- * Thrown by a communicator for an operation that all ranks reject alike. Nothing has begun, and the
- * communicator stays in use. The caller gets a {@link org.jccl.UsageException}, and the group stays
- * usable.
+ * Thrown by a communicator for an operation that all ranks reject alike. The operation has not
+ * begun, and the communicator stays usable. The caller gets a {@link org.jccl.UsageException}, and
+ * the group stays usable.
  */
 public final class RefusedOperationException extends RuntimeException {
 

@@ -32,8 +32,9 @@ public final class SilentStore {
     }
 
     /**
-     * Returns a wait at a store that failed, as the cause of an exception about a longer wait. How
-     * long the last part of that wait took, and for which keys, would only mislead.
+     * Returns a failed wait at a store as the cause of an exception about a longer wait. If the
+     * store answered, returns null, because the duration and keys of the last part of that wait
+     * would mislead.
      *
      * @param late the failure of the last part, or null
      * @return the failure if the server did not answer, or null

@@ -4,8 +4,8 @@ import org.jccl.DataType;
 import org.jccl.ReduceOp;
 
 /**
- * A communicator whose library enqueues on a stream of a device and returns, as NCCL, HCCL and SCCL
- * do. An operation is complete when the stream has passed it. The engine finds that out with events
+ * A communicator whose library enqueues on a stream of a device and returns, such as NCCL, HCCL or
+ * SCCL. An operation is complete when the stream has passed it. The engine detects that with events
  * of the {@link DeviceRuntime}; the library has no requests.
  *
  * <p>The engine serialises operations. {@link #abort} may be called at any time.

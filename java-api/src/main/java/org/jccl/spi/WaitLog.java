@@ -17,7 +17,7 @@ import org.jccl.JcclException;
 
 /**
  * Logs at level WARNING what a thread waits for, after 10 s and then every 30 s. Another thread
- * computes the line, so a store that does not answer delays the line and not the wait.
+ * computes the line, so a store that does not answer delays only the line.
  */
 public final class WaitLog {
 
@@ -26,10 +26,10 @@ public final class WaitLog {
     private static final Duration FIRST = Duration.ofSeconds(10);
     private static final Duration NEXT = Duration.ofSeconds(30);
 
-    /** Only lower ranks check, since each check takes a connection to the store. */
+    /** Only lower ranks check, because each check needs a connection to the store. */
     private static final int MAX_LOOK = 256;
 
-    /** If there are more hosts, the rest is counted. */
+    /** Further hosts are only counted. */
     private static final int MAX_HOSTS = 8;
 
     private final String waiter;
@@ -46,7 +46,7 @@ public final class WaitLog {
      * Waits for anything.
      *
      * @param <T> the result of the wait
-     * @param waiter who waits, for instance {@code rank 1}
+     * @param waiter the name of the waiting thread, for instance {@code rank 1}
      * @param line what it waits for; empty to log nothing this time
      * @param wait waits
      * @return the result of {@code wait}
@@ -61,15 +61,15 @@ public final class WaitLog {
     }
 
     /**
-     * Waits for all ranks. The lowest rank that has come logs which others have come and which have
-     * not. Ranks from 256 on log nothing.
+     * Waits for all ranks. The lowest rank that has arrived logs which ranks have arrived and which
+     * have not. Ranks from 256 on log nothing.
      *
      * @param <T> the result of the wait
-     * @param waiter who waits, for instance {@code world, rank 1}
+     * @param waiter the name of the waiting thread, for instance {@code world, rank 1}
      * @param rank this rank
      * @param size number of ranks
-     * @param here returns which of the given ranks have come, with their hosts; a host is empty if
-     *     unknown
+     * @param here returns those of the given ranks that have arrived, with their hosts; a host is
+     *     empty if unknown
      * @param wait waits
      * @return the result of {@code wait}
      */
@@ -83,15 +83,14 @@ public final class WaitLog {
     }
 
     /**
-     * Waits for all ranks as the method above, and logs what else is known of those that have not
-     * come.
+     * Waits for all ranks as the method above does, and logs further details of missing ranks.
      *
      * @param <T> the result of the wait
      * @param waiter see above, also for the other arguments
      * @param rank this rank
      * @param size number of ranks
-     * @param here returns which of the given ranks have come
-     * @param about returns the end of the line about the ranks that have not come, or an empty text
+     * @param here returns those of the given ranks that have arrived
+     * @param about returns the end of the line about the missing ranks, or an empty text
      * @param wait waits
      * @return the result of {@code wait}
      */
@@ -175,7 +174,7 @@ public final class WaitLog {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (JcclException e) {
-            // The wait uses the same store, and reports what is wrong with it.
+            // The wait uses the same store and reports its failure.
             LOGGER.log(Level.DEBUG, "cannot find out what " + waiter + " waits for", e);
         }
     }

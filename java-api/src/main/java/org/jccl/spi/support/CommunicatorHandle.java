@@ -12,8 +12,8 @@ import org.jccl.spi.CallLock;
 import org.jccl.spi.CleanUp;
 
 /**
- * The lifetime of a native communicator whose calls may block forever. One thread is inside at a
- * time. The communicator is ended exactly once, by an abort or an orderly close, each on a thread
+ * Manages the lifetime of a native communicator whose calls may block forever. One thread is inside
+ * at a time. The communicator is ended exactly once, by an abort or an orderly close, on a thread
  * that can be abandoned. Thread-safe.
  *
  * <p>The entry lock is the inner lock: its holder never takes the monitor of this object, except in
@@ -35,7 +35,7 @@ public abstract class CommunicatorHandle {
     private final Duration endTimeout;
     private final CallLock entry = new CallLock(() -> !isOpen());
 
-    /** Held while the library is asked something, which an end waits for on its own thread. */
+    /** Held during a query of the library. The thread that ends the communicator waits for it. */
     private final CallLock questions = new CallLock(() -> false);
 
     private volatile State state = State.OPEN;
@@ -59,8 +59,8 @@ public abstract class CommunicatorHandle {
     }
 
     /**
-     * Lets the calling thread in, alone, until {@link #leave}. Waits no longer than the handle is
-     * open, because the thread that is inside may never return.
+     * Lets the calling thread in, alone, until {@link #leave}. Waits only while the handle is open,
+     * because the thread that is inside may never return.
      *
      * @throws GroupAbortedException if the handle was aborted or closed
      */
@@ -107,7 +107,7 @@ public abstract class CommunicatorHandle {
     }
 
     /**
-     * Creates the exception of a call that comes too late.
+     * Creates the exception of a call after the abort or close.
      *
      * @return the exception, not thrown
      */
@@ -122,16 +122,18 @@ public abstract class CommunicatorHandle {
     }
 
     /**
-     * Ends everything, on a thread of its own. Only the first call has an effect. Does not block.
+     * Aborts the communicator on a separate thread. Only the first call has an effect. Does not
+     * block.
      */
     public final void abort() {
         abort(null);
     }
 
     /**
-     * Ends everything as {@link #abort()} does, for a reason that the group does not know yet.
+     * Aborts the communicator as {@link #abort()} does, for a reason that the group does not know
+     * yet.
      *
-     * @param why what later calls report as their cause; null if the group knows the reason
+     * @param why the cause of later failures; null if the group knows the reason
      */
     protected final synchronized void abort(JcclException why) {
         if (state == State.OPEN) {
@@ -156,19 +158,19 @@ public abstract class CommunicatorHandle {
         return isOpen() ? Optional.empty() : Optional.ofNullable(reason);
     }
 
-    /** No question begins any more, since the handle is not open. */
+    /** Waits for the query in progress. No other begins, because the handle is not open. */
     private void awaitQuestions() {
         questions.lockAlways();
         questions.unlock();
     }
 
     /**
-     * Asks the library something that needs no entry. An open communicator is not freed before the
-     * answer. An abort does not wait for it.
+     * Runs a query of the library that needs no entry. An open communicator is not freed before the
+     * result. An abort does not wait for it.
      *
-     * @param question asks the library; not called unless the handle is open
-     * @return the answer, or empty if the handle is not open
-     * @param <T> of the answer, which may be null
+     * @param question queries the library; called only if the handle is open
+     * @return the result, or empty if the handle is not open
+     * @param <T> the type of the result, which may be null
      */
     protected final <T> Optional<T> ask(Supplier<T> question) {
         questions.lockAlways();
@@ -179,7 +181,7 @@ public abstract class CommunicatorHandle {
         }
     }
 
-    /** Waits for a limited time until an abort that has begun is over. Its failure is logged. */
+    /** Waits for a limited time until a running abort has completed. Its failure is logged. */
     public final void awaitAbort() {
         BoundedCall begun;
         synchronized (this) {
@@ -235,7 +237,7 @@ public abstract class CommunicatorHandle {
     }
 
     /**
-     * Lets the calling thread in, also if the handle is not open. Waits for a limited time, because
+     * Lets the calling thread in, even if the handle is not open. Waits for a limited time, because
      * a thread that is inside may never return. An interrupt does not end the wait; the flag stays
      * set.
      *
@@ -247,20 +249,20 @@ public abstract class CommunicatorHandle {
     }
 
     /**
-     * Lets the calling thread in, also if the handle is not open. May wait for as long as the
-     * process lives, so only {@link #endNow} and {@link #endInOrder} call it.
+     * Lets the calling thread in, even if the handle is not open. May wait until the process ends,
+     * so only {@link #endNow} and {@link #endInOrder} call it.
      */
     protected final void acquireAlways() {
         entry.lockAlways();
     }
 
-    /** Ends whatever runs, after an abort. */
+    /** Ends all running operations, after an abort. */
     protected abstract void endNow();
 
-    /** Ends the communicator together with its peers, when all operations are done. */
+    /** Ends the communicator together with its peers, when all operations are complete. */
     protected abstract void endInOrder();
 
-    /** Frees what calls needed. No thread is inside any more. */
+    /** Frees the resources of calls. No thread is inside any more. */
     protected abstract void free();
 
     /**

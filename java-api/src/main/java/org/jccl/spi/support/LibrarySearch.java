@@ -29,7 +29,7 @@ public final class LibrarySearch {
     private static final int MAX_INCLUDES = 64;
 
     /**
-     * A place to look.
+     * A candidate file.
      *
      * @param file an absolute path
      * @param reason the rule that names it
@@ -143,7 +143,7 @@ public final class LibrarySearch {
      * ({@code ~/.local}) and those of the {@code python3} on the {@code PATH} are. No Python is
      * started.
      *
-     * @param below a path below {@code site-packages} or {@code dist-packages}
+     * @param below a relative path in {@code site-packages} or {@code dist-packages}
      * @return this search
      */
     public LibrarySearch python(String below) {
@@ -214,7 +214,7 @@ public final class LibrarySearch {
     }
 
     /**
-     * Returns the places, also those without a file.
+     * Returns all places, including those without a file.
      *
      * @return best first
      */

@@ -39,10 +39,10 @@ import org.jccl.spi.PathSetting;
  * ~/.cache/jccl}; {@code jccl-<user id>} in the directory for temporary files. If the property is
  * set, the others are not tried.
  *
- * <p>A cache works only if no user except this one and root can change its content. Every directory
- * on its path must belong to one of them, and other users must not have write permission, except to
- * directories with the sticky bit such as {@code /tmp}. Otherwise another user could replace a
- * library after it was compared and before it is loaded.
+ * <p>A cache is usable only if no user except this one and root can change its content. Every
+ * directory on its path must belong to one of them, and other users must not have write permission,
+ * except to directories with the sticky bit such as {@code /tmp}. Otherwise another user could
+ * replace a library after it was compared and before it is loaded.
  *
  * <p>Stateless and thread-safe.
  */
@@ -61,7 +61,7 @@ public final class NativeLibraries {
      * linux-arm64}. It is a folder in the jar of a binding, and the classifier of the jar for that
      * platform.
      *
-     * @return system and processor, whether or not anything is built for them
+     * @return system and processor, even if no library is built for them
      */
     public static String platform() {
         String system = System.getProperty("os.name").toLowerCase(Locale.ROOT).replace(' ', '-');
@@ -170,7 +170,7 @@ public final class NativeLibraries {
 
     /**
      * Returns a directory name. It need not be secure, since every file is compared. A
-     * cryptographic digest would take a tenth of a second in a new JVM.
+     * cryptographic digest would take 0.1 s in a new JVM.
      */
     private static String checksums(Map<String, byte[]> files) {
         StringBuilder text = new StringBuilder();
@@ -186,7 +186,7 @@ public final class NativeLibraries {
 
     /**
      * Returns the directories to which libraries may be written. Paths that this process cannot
-     * represent are left out, for instance non-ASCII names with {@code LC_ALL=C}.
+     * represent are excluded, for instance non-ASCII names with {@code LC_ALL=C}.
      *
      * @return in the order in which they are tried; the first that works is used. May be empty
      */
@@ -197,7 +197,7 @@ public final class NativeLibraries {
     /**
      * Returns the directories to which libraries may be written.
      *
-     * @param refused gets the reasons why directories were left out
+     * @param refused gets the reasons why directories were excluded
      */
     private static Set<Path> cacheDirectories(List<Exception> refused) {
         Set<Path> caches = new LinkedHashSet<>();
@@ -234,7 +234,7 @@ public final class NativeLibraries {
         }
     }
 
-    /** Returns the user id, since users without a name are all called "?". */
+    /** Returns the user id, because all users without a name are called "?". */
     private static String user() {
         try {
             return Integer.toUnsignedString(PrivateDirectory.ownUser());
@@ -244,10 +244,10 @@ public final class NativeLibraries {
     }
 
     /**
-     * Makes another loader of native libraries unpack them where no other user can replace them.
-     * Some loaders use a directory with a predictable name, whoever created it, if the home
-     * directory is not writable. Must be called before the first class of that loader. A property
-     * that the program has set is not changed.
+     * Makes another loader of native libraries unpack them where no other user can replace them. If
+     * the home directory is not writable, some loaders use a directory with a predictable name,
+     * which another user may have created. Must be called before the first use of that loader. A
+     * property that the program has set is not changed.
      *
      * @param property the property that names the directory of the other loader
      * @param usual the directory that it uses by default, which is kept if it is safe; empty to use

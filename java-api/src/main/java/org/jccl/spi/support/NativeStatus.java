@@ -14,7 +14,7 @@ import org.jccl.UsageException;
  * native/common/jccl.h} has the same list. The native code also provides the reason.
  */
 public enum NativeStatus {
-    /** It succeeded. */
+    /** The call succeeded. */
     OK,
     /** A peer did not take part in time. */
     TIMEOUT,
@@ -46,7 +46,7 @@ public enum NativeStatus {
      *
      * @param number the number that native code returned, not that of {@link #OK}
      * @param library the name of the library, for instance {@code libgloo}
-     * @param reason the reason in the words of native code, with additions of the binding
+     * @param reason the reason from the native code, with additions of the binding
      * @param peer the lost rank, or -1
      * @return the exception, not thrown
      */

@@ -25,7 +25,7 @@ final class PythonPackages {
     private final Properties properties;
     private final Map<String, String> environment;
 
-    /** Gets each folder and the reason for it, best first. */
+    /** Receives each folder and the reason for it, best first. */
     private final BiConsumer<Path, String> found;
 
     private PythonPackages(

@@ -1,5 +1,5 @@
 /**
- * Helpers for bindings; nothing else uses them, and a binding need not.
+ * Optional helpers for bindings. Only bindings use them.
  *
  * <ul>
  *   <li>{@link org.jccl.spi.support.NativeLibraries} loads libraries from the binding's jar; {@link
@@ -7,7 +7,7 @@
  *   <li>{@link org.jccl.spi.support.CommunicatorHandle} manages the life of a native communicator
  *       that may block.
  *   <li>{@link org.jccl.spi.support.MessageBatch} orders the messages of a batch, and {@link
- *       org.jccl.spi.support.NativeStatus} is what a shim of ours returns.
+ *       org.jccl.spi.support.NativeStatus} is the result of JCCL's own native code.
  * </ul>
  */
 package org.jccl.spi.support;

@@ -522,11 +522,11 @@ public interface ProcessGroup extends AutoCloseable {
      * generation after that; {@code hasNewcomers} reports it to the others. If a rank is lost while
      * the group forms, the group forms again.
      *
-     * <p>Registered tensors, sub-groups and their users do not carry over: the program must make
-     * them again. It must also send its state to newcomers, see {@code org.jccl.training}. A failed
-     * collective may have changed its tensors on some ranks only. Streams behave as with {@link
-     * #shrink}. On a device, this method waits up to ten seconds for the communicator of this
-     * generation to end.
+     * <p>Sub-groups, registrations of memory, and objects that use this group, such as reducers,
+     * end with it: the program must make them again. Tensors remain valid. The program must also
+     * send its state to newcomers, see {@code org.jccl.training}. A failed collective may have
+     * changed its tensors on some ranks only. Streams behave as with {@link #shrink}. On a device,
+     * this method waits up to ten seconds for the communicator of this generation to end.
      *
      * @param patience how long to wait for missing ranks, more than zero and at most a day. It
      *     should exceed the time that a process needs to restart, unless the others should continue

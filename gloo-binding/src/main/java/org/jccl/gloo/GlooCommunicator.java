@@ -18,7 +18,7 @@ import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.OperationKind;
 import org.jccl.spi.RefusedOperationException;
 
-/** One rank's end of a group in libgloo. Each operation is one native call with primitives. */
+/** One rank's part of a group in libgloo. Each operation is one native call with primitives. */
 final class GlooCommunicator implements HostCommunicator {
 
     private static final Capabilities WITH_TORCH =
@@ -86,7 +86,10 @@ final class GlooCommunicator implements HostCommunicator {
         return length;
     }
 
-    /** Returns whether {@link #connect} need not wait for the peer. Waits for that. */
+    /**
+     * Waits for a limited time until {@link #connect} need not wait for the peer. Returns whether
+     * it need not.
+     */
     boolean awaitCaller(int peer, byte[] address, Duration within) {
         long millis = Math.max(1, within.toMillis());
         int awaited = GlooNative.awaitCaller(handle, peer, address, address.length, millis);
@@ -101,7 +104,7 @@ final class GlooCommunicator implements HostCommunicator {
         checkSetUp(GlooNative.connect(handle, peer, address, address.length, millis));
     }
 
-    /** Enters a barrier with the time that is left for connecting. */
+    /** Enters a barrier with the remaining time for connecting. */
     void barrier(Duration within) {
         checkSetUp(GlooNative.barrier(handle, Math.max(1, within.toMillis())));
     }
@@ -259,7 +262,8 @@ final class GlooCommunicator implements HostCommunicator {
 
     @Override
     public boolean hasLost(int peer) {
-        // PyTorch's ranks do not say that they leave: one may have done its part and ended.
+        // PyTorch's ranks do not announce that they leave: such a rank may have completed its
+        // operations.
         return !torch && GlooNative.lost(handle, peer) == 1;
     }
 

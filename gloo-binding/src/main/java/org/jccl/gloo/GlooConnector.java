@@ -32,7 +32,7 @@ import org.jccl.spi.support.NativeStatus;
  */
 final class GlooConnector {
 
-    /** How long a rank waits for a peer before it looks whether the store is there. */
+    /** The time that a rank waits for a peer before it checks that the store still answers. */
     private static final Duration SLICE = Duration.ofMillis(200);
 
     private static final Duration LONGEST = Duration.ofHours(24);
@@ -185,8 +185,8 @@ final class GlooConnector {
         byte[] endpoint = all.get(peer).endpoint(config.rank());
         try {
             while (!communicator.awaitCaller(peer, endpoint, slice())) {
-                // The membership of a group closes the connection to the store when a member is
-                // lost. That peer may be one that never calls.
+                // When a member is lost, its group closes the connection to the store. That member
+                // may be the peer for which this rank waits.
                 store.check(List.of("gloo/waiting"));
                 if (deadline - System.nanoTime() <= 0) {
                     break;
@@ -268,7 +268,10 @@ final class GlooConnector {
         }
     }
 
-    /** Finds at once what would otherwise be a handshake without an answer. */
+    /**
+     * Checks that both sides use encryption or neither does, because a handshake would otherwise
+     * get no answer.
+     */
     private void checkEncryption(Announcement theirs, int rank) {
         if (theirs.encrypted() != config.tls().isPresent()) {
             throw new UsageException(

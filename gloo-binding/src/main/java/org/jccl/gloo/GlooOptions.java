@@ -7,13 +7,14 @@ import org.jccl.FailureContext;
 import org.jccl.UsageException;
 
 /**
- * Options of the Gloo backend; start from {@link #defaults()}. By default the address is that of
- * {@code GLOO_SOCKET_IFNAME}, as in PyTorch, or else that of the route to {@code MASTER_ADDR} or
- * the store, or else that of the host's name. A thread that waits for a message sleeps.
+ * Options of the Gloo backend; start from {@link #defaults()}. By default the address is the one of
+ * {@code GLOO_SOCKET_IFNAME}, as in PyTorch. If that is not set, it is the address of the route to
+ * {@code MASTER_ADDR} or the store, otherwise the address of the host's name. A thread that waits
+ * for a message sleeps.
  *
  * @param networkInterface the network interface whose address is used, for example {@code eth0}
  * @param host the name or numeric address of this host to use
- * @param busyPolling how long a collective polls for messages before its thread sleeps
+ * @param busyPolling the time that a collective polls for messages before its thread sleeps
  */
 public record GlooOptions(
         Optional<String> networkInterface, Optional<String> host, Duration busyPolling)
@@ -103,9 +104,9 @@ public record GlooOptions(
 
     /**
      * Makes the thread of a collective poll for messages before it sleeps, which saves some
-     * microseconds of wake-up time. The thread uses a processor meanwhile, and yields it after each
-     * look to any other thread that is ready. So ranks may share processors, but the time is best
-     * short then. Sends, receives, and groups with PyTorch's ranks never poll.
+     * microseconds of wake-up time. The thread uses a processor meanwhile, and yields it to other
+     * threads after each poll. If ranks share processors, the time should be short. Sends,
+     * receives, and groups with PyTorch's ranks never poll.
      *
      * @param duration the time per wait, for example 50 microseconds; zero by default
      * @return options with this duration

@@ -219,7 +219,7 @@ final class HcclConnector {
         int call();
     }
 
-    /** Runs the initialisation on a thread of its own, because HCCL cannot stop it. */
+    /** Runs the initialisation on a separate thread, because HCCL cannot stop it. */
     private void initialise(String name, Initialisation call) {
         member.enter();
         boolean done;
@@ -270,7 +270,7 @@ final class HcclConnector {
         }
     }
 
-    /** Destroys a communicator that came too late, on a thread that has the device. */
+    /** Destroys a communicator that was formed too late, on a thread that has the device. */
     private void destroy() {
         HcclErrors.check(Hccl.HcclCommDestroy(communicator.getLong(0)), "HcclCommDestroy");
         libraries.lifetime().release();

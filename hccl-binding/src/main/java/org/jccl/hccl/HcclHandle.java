@@ -10,16 +10,16 @@ import org.jccl.spi.support.CommunicatorHandle;
 
 /**
  * Lifetime of an {@code HcclComm}. HCCL has no abort: an operation that a device has begun ends
- * when its peers come, or after HCCL's execution timeout.
+ * when its peers arrive, or after HCCL's execution timeout.
  */
 final class HcclHandle extends CommunicatorHandle {
 
     private static final System.Logger LOGGER = System.getLogger(HcclHandle.class.getName());
 
-    /** How long the destruction waits for a call that is inside the library before it starts. */
+    /** The time that the destruction waits for a call inside the library before it starts. */
     static final Duration GRACE = Duration.ofSeconds(1);
 
-    /** How long the destruction may take. HCCL asks to try again while a call is inside. */
+    /** The limit of the destruction. HCCL requests a retry while a call is inside. */
     private static final Duration DESTROY_TIMEOUT = Duration.ofSeconds(10);
 
     private static final Duration RETRY = Duration.ofMillis(1);

@@ -12,9 +12,9 @@ import org.jccl.UsageException;
 import org.jccl.spi.Durations;
 
 /**
- * Options of the HCCL backend, made by {@link #builder()}. If an option is empty, HCCL reads its
- * environment variable. A given option takes precedence over the variable. All ranks must give the
- * same options, except the path of the rank table.
+ * Options of the HCCL backend. Use {@link #builder()} to create them. If an option is empty, HCCL
+ * reads its environment variable. A given option takes precedence over the variable. All ranks must
+ * give the same options, except the path of the rank table.
  *
  * @param rankTable the file with the devices of all ranks of the world. If it is empty, {@code
  *     RANK_TABLE_FILE} names it; without that variable the ranks find each other through the store
@@ -24,10 +24,11 @@ import org.jccl.spi.Durations;
  *     group. If it is empty, the size is {@code bufferMegabytes}, else {@code HCCL_BUFFSIZE}, else
  *     50
  * @param determinism whether results have the same bits in each run
- * @param expansion where operations are turned into tasks
+ * @param expansion the place where operations are converted to tasks
  * @param trafficClass the traffic class of the RDMA network, 0 to 252 in steps of 4
  * @param serviceLevel the service level of the RDMA network, 0 to 7
- * @param executionTimeout how long a device waits for its peers, in whole seconds; 0 means no limit
+ * @param executionTimeout the time that a device waits for its peers, in whole seconds; 0 means no
+ *     limit
  * @param algorithm a value of {@code HCCL_ALGO}, at most 1599 characters
  */
 public record HcclOptions(
@@ -47,7 +48,9 @@ public record HcclOptions(
     private static final int LARGEST_SERVICE_LEVEL = 7;
     private static final int LONGEST_ALGORITHM = 1599;
 
-    /** Whether results have the same bits in each run. The order is that of HCCL's numbers. */
+    /**
+     * The policy for the order of additions. The order of the constants is that of HCCL's numbers.
+     */
     public enum Determinism {
         /** The fastest order of additions. */
         OFF,
@@ -57,7 +60,7 @@ public record HcclOptions(
         STRICT
     }
 
-    /** Where operations are turned into tasks. The order is that of HCCL's numbers. */
+    /** The place where operations are converted to tasks. The order is that of HCCL's numbers. */
     public enum Expansion {
         /** The default of the device. */
         DEFAULT,
@@ -179,7 +182,7 @@ public record HcclOptions(
         /**
          * Sets {@code rankTable}.
          *
-         * @param value see {@link HcclOptions}; null leaves it to HCCL
+         * @param value see {@link HcclOptions}; null leaves it empty
          * @return this builder
          */
         public Builder rankTable(Path value) {
@@ -212,7 +215,7 @@ public record HcclOptions(
         /**
          * Sets {@code determinism}.
          *
-         * @param value see {@link HcclOptions}; null leaves it to HCCL
+         * @param value see {@link HcclOptions}; null leaves it empty
          * @return this builder
          */
         public Builder determinism(Determinism value) {
@@ -223,7 +226,7 @@ public record HcclOptions(
         /**
          * Sets {@code expansion}.
          *
-         * @param value see {@link HcclOptions}; null leaves it to HCCL
+         * @param value see {@link HcclOptions}; null leaves it empty
          * @return this builder
          */
         public Builder expansion(Expansion value) {
@@ -256,7 +259,7 @@ public record HcclOptions(
         /**
          * Sets {@code executionTimeout}.
          *
-         * @param value see {@link HcclOptions}; null leaves it to HCCL
+         * @param value see {@link HcclOptions}; null leaves it empty
          * @return this builder
          */
         public Builder executionTimeout(Duration value) {
@@ -267,7 +270,7 @@ public record HcclOptions(
         /**
          * Sets {@code algorithm}.
          *
-         * @param value see {@link HcclOptions}; null leaves it to HCCL
+         * @param value see {@link HcclOptions}; null leaves it empty
          * @return this builder
          */
         public Builder algorithm(String value) {

@@ -11,8 +11,9 @@ import org.jccl.spi.StreamBackendProvider;
 import org.jccl.spi.StreamCommunicator;
 
 /**
- * HCCL, for tensors in the memory of Ascend devices. The jar contains no vendor code. The first
- * call of {@link #availability()} in a process searches for ACL and HCCL on the host.
+ * The provider of HCCL, for tensors in the memory of Ascend devices. The jar contains no vendor
+ * code. The first call of {@link #availability()} in a process searches for ACL and HCCL on the
+ * host.
  */
 public final class HcclProvider extends StreamBackendProvider {
 

@@ -71,8 +71,8 @@ public final class Arrivals {
     /**
      * Reports that a rank has arrived.
      *
-     * @param rank which
-     * @param value to be read by the others
+     * @param rank the rank
+     * @param value the value for the other ranks
      * @throws org.jccl.StoreException if the store cannot be reached
      */
     public void arrive(int rank, byte[] value) {

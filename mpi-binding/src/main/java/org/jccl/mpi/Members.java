@@ -49,7 +49,10 @@ final class Members {
         return worldRanks(config, options, context, arrivals, mine, worldSize);
     }
 
-    /** Says what this rank is in a world of {@code worldSize}; what each says. */
+    /**
+     * Writes this rank's number in a world of {@code worldSize}, and returns the numbers of all
+     * members.
+     */
     static int[] worldRanks(
             CommunicatorConfig config,
             MpiOptions options,
@@ -102,7 +105,7 @@ final class Members {
         config.store().ifPresent(store -> arrivals(store).leave("formed", List.of()));
     }
 
-    /** The ranks for which this rank waits in MPI, for messages. */
+    /** Returns the ranks for which this rank waits in MPI, for messages. */
     String giveUp() {
         return config.store()
                 .map(store -> arrivals(store).giveUp(config.rank()))

@@ -29,7 +29,7 @@ final class MpiCommunicator implements HostCommunicator {
         this.capabilities = starts(onDevice) ? all.with(Feature.NONBLOCKING_COLLECTIVES) : all;
     }
 
-    /** Whether the library starts collectives without waiting. */
+    /** Returns whether the library starts collectives without waiting. */
     static boolean starts(boolean onDevice) {
         return !onDevice || MpiNative.startsOnDevices() != 0;
     }
@@ -201,8 +201,8 @@ final class MpiCommunicator implements HostCommunicator {
     }
 
     /**
-     * Lets the library send what other ranks wait for. It does that in calls only, and a rank whose
-     * operations are over makes no other.
+     * Lets the library send pending data of other ranks. It does so only during calls, and a rank
+     * without operations makes no other calls.
      */
     @Override
     public JcclException asynchronousError() {

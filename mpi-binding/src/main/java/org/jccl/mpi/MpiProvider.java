@@ -12,10 +12,10 @@ import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.HostCommunicator;
 
 /**
- * MPI, for tensors in host memory, and on CUDA devices if the library is CUDA-aware. The jar
- * contains a shim for Open MPI, one for MPICH and its relatives, and one for libraries with the
- * standard ABI of MPI 5. The MPI library is that of the system. The first call of {@link
- * #availability()} loads it, and the first group initialises it.
+ * The provider of MPI, for tensors in host memory, and on CUDA devices if the library is
+ * CUDA-aware. The jar contains a shim for Open MPI, one for MPICH and its relatives, and one for
+ * libraries with the standard ABI of MPI 5. The MPI library is that of the system. The first call
+ * of {@link #availability()} loads it, and the first group initialises it.
  *
  * <p>Ranks that {@code mpirun} or {@code srun} starts need no other environment. A process is one
  * rank.
@@ -42,16 +42,16 @@ public final class MpiProvider implements BackendProvider {
         return Set.of("cpu");
     }
 
-    /** If the library is CUDA-aware, see {@link #takesCuda}. */
+    /** Returns {@code cuda}, which needs a CUDA-aware library: see {@link #takesCuda}. */
     @Override
     public Set<String> deviceTypesOfOtherBindings() {
         return Set.of("cuda");
     }
 
     /**
-     * Whether the library accepts tensors on CUDA devices. This call initialises MPI, because the
-     * library cannot answer before. It calls {@code MPIX_Query_cuda_support}, or reads the
-     * environment variable {@code MPICH_GPU_SUPPORT_ENABLED} of Cray MPICH if the library lacks
+     * Returns whether the library accepts tensors on CUDA devices. This call initialises MPI,
+     * because the library cannot answer before. It calls {@code MPIX_Query_cuda_support}, or reads
+     * the environment variable {@code MPICH_GPU_SUPPORT_ENABLED} of Cray MPICH if the library lacks
      * that function.
      *
      * @return true if groups of {@code cuda} devices can be made
@@ -79,8 +79,8 @@ public final class MpiProvider implements BackendProvider {
     }
 
     /**
-     * The world of the launcher. This call initialises MPI. Without a launcher, the world has one
-     * rank, and a warning is logged.
+     * Returns the world of the launcher. This call initialises MPI. Without a launcher, the world
+     * has one rank, and a warning is logged.
      *
      * @throws BackendUnavailableException if the environment has several ranks but MPI finds one:
      *     the library does not belong to the launcher

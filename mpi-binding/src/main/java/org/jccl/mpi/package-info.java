@@ -1,2 +1,5 @@
-/** The MPI backend. Programs only need {@link org.jccl.mpi.MpiOptions}, and rarely. */
+/**
+ * The MPI backend. Programs need only {@link org.jccl.mpi.MpiOptions}, and only for settings other
+ * than the defaults.
+ */
 package org.jccl.mpi;

@@ -1,8 +1,8 @@
 package org.jccl.nccl;
 
 /**
- * Native memory for one handle that NCCL writes, maybe after the call that it was given to has
- * returned. So it must not be closed before that call is over.
+ * Native memory for one handle that NCCL writes, possibly after the call has returned. It must not
+ * be closed before NCCL's job has ended.
  */
 final class Cell implements AutoCloseable {
 

@@ -3,7 +3,7 @@ package org.jccl.nccl;
 import org.jccl.FailureContext;
 import org.jccl.NativeException;
 
-/** What the CUDA runtime's error codes mean to a caller. */
+/** The meaning of the CUDA runtime's error codes. */
 final class CudaErrors {
 
     /** Codes that mean something other than a failure, as CUDA's header numbers them. */

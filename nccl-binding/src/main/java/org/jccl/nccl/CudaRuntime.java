@@ -5,7 +5,7 @@ import java.util.function.BooleanSupplier;
 import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.Polling;
 
-/** Streams, events and memory of CUDA devices, by the CUDA runtime. Safe for use by any thread. */
+/** Streams, events and memory of CUDA devices, through the CUDA runtime. Thread-safe. */
 final class CudaRuntime implements DeviceRuntime {
 
     /** Values of cudaMemcpyKind. */
@@ -62,8 +62,8 @@ final class CudaRuntime implements DeviceRuntime {
     /**
      * {@inheritDoc}
      *
-     * <p>Asks again and again: cudaStreamSynchronize does not return before the stream is idle, and
-     * that may be never after an abort.
+     * <p>Polls, because cudaStreamSynchronize returns only when the stream is idle, which may never
+     * happen after an abort.
      */
     @Override
     public boolean awaitStream(long stream, long millis) {
@@ -138,7 +138,7 @@ final class CudaRuntime implements DeviceRuntime {
     /**
      * {@inheritDoc}
      *
-     * @throws OutOfMemoryError when the device has no such memory left
+     * @throws OutOfMemoryError if the device does not have enough memory
      */
     @Override
     public long allocate(long bytes) {
@@ -192,8 +192,8 @@ final class CudaRuntime implements DeviceRuntime {
     /**
      * {@inheritDoc}
      *
-     * <p>Another thread's capture in global mode forbids this thread to ask for events, unless this
-     * thread says that it minds its own captures only.
+     * <p>While another thread captures in global mode, this thread may query events only if its own
+     * capture mode is thread-local.
      */
     @Override
     public void preparePollingThread(int device) {
@@ -205,7 +205,7 @@ final class CudaRuntime implements DeviceRuntime {
 
     private static boolean isDone(int code, String call) {
         if (code == CudaErrors.NOT_READY) {
-            // Else another library in this thread meets it as the last error.
+            // Otherwise another library in this thread would get it as the last error.
             NcclNative.cudaGetLastError();
             return false;
         }

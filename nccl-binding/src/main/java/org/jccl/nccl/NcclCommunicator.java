@@ -18,10 +18,11 @@ import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.StreamCommunicator;
 
 /**
- * One rank's ncclComm. Every operation is enqueued on the given stream and answers 0.
+ * One rank's ncclComm. Every operation is enqueued on the given stream.
  *
- * <p>What NCCL lacks is a group of what it has: parts of different sizes are broadcasts, reductions
- * or messages in a group, and so are the collectives that came in 2.28, on older libraries.
+ * <p>Operations that NCCL lacks are built as groups of others: parts of different sizes are
+ * broadcasts, reductions or messages in a group. On older libraries, so are the collectives that
+ * are new in 2.28.
  */
 final class NcclCommunicator implements StreamCommunicator {
 
@@ -74,7 +75,10 @@ final class NcclCommunicator implements StreamCommunicator {
         this.barrierMemory = allocateBarrierMemory();
     }
 
-    /** Nobody else has what was taken over when this object is not made. */
+    /**
+     * Allocates the memory of barriers. Ends the communicator if that fails, because no other
+     * object owns it.
+     */
     private long allocateBarrierMemory() {
         try {
             CudaRuntime.enter(device);
@@ -407,7 +411,8 @@ final class NcclCommunicator implements StreamCommunicator {
             // NCCL may still use what was given to it.
             return;
         }
-        // On a thread of its own: it waits for all that runs on the device, of other groups too.
+        // On a separate thread, because it waits for all commands of the device, including those of
+        // other groups.
         BoundedCall.start("jccl-nccl-free-" + handle.group(), this::freeBarrierMemory);
     }
 }

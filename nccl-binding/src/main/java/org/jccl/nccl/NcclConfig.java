@@ -7,8 +7,8 @@ import org.jccl.nccl.NcclOptions.CtaPolicy;
 import org.jccl.nccl.NcclOptions.Registration;
 
 /**
- * The native ncclConfig_t of one communicator. NCCL reads the names in it later too, so the
- * communicator's {@link NcclHandle} keeps it until NCCL has let go.
+ * The native ncclConfig_t of one communicator. NCCL also reads its names later, so the
+ * communicator's {@link NcclHandle} retains it until NCCL no longer uses it.
  */
 final class NcclConfig implements AutoCloseable {
 

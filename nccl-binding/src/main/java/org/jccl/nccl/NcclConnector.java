@@ -61,7 +61,7 @@ final class NcclConnector {
         return config.join(ids.name(), ids.keys(), () -> initialise(config, ids).connected());
     }
 
-    /** Forms the communicator of two ranks of a group, with the peer that does so too. */
+    /** Forms the communicator of two ranks of a group, together with the peer. */
     static NcclHandle connectPair(CommunicatorConfig group, int peer) {
         String key = NcclKeys.pair(group.rank(), peer);
         int rank = group.rank() < peer ? 0 : 1;
@@ -103,27 +103,30 @@ final class NcclConnector {
         return obstacle.get();
     }
 
-    /** Rank 0 may serve the store, in which the others must find the reason before it ends. */
+    /**
+     * Gives the other ranks time to read the reason before this process, which may serve the store,
+     * ends.
+     */
     private void letOthersRead() {
         if (config.rank() == 0 && config.size() > 1) {
             Polling.sleep(Duration.ofNanos(2 * ASK_NANOS));
         }
     }
 
-    /** Whether the communicator can no longer be formed, as far as the store tells. */
+    /** Returns whether the communicator can no longer be formed, according to the store. */
     private static boolean isHopeless(NcclIds ids) {
         try {
             return ids.obstacle().isPresent();
         } catch (JcclException e) {
-            // Whoever serves the store is gone, or the membership of the group has closed the
-            // connection because a member is lost. It is thrown again once NCCL is left alone:
-            // until then its thread reads the settings.
+            // The server of the store is lost, or the group closed the connection because a member
+            // is lost. The failure is thrown again when NCCL's thread, which reads the settings,
+            // has ended.
             return true;
         }
     }
 
     /**
-     * Forms a communicator out of another one, on all of whose ranks a split goes on.
+     * Forms a communicator by a split of another one, in which all of its ranks take part.
      *
      * @param parent to be divided
      * @param parentSize its number of ranks
@@ -156,7 +159,7 @@ final class NcclConnector {
         }
     }
 
-    /** If the time is over, the parent is aborted: a thread or a job is inside it for good. */
+    /** After the deadline the parent is aborted, because a thread or a job may never leave it. */
     private static NcclConnector splitHere(
             NcclHandle parent, int color, CommunicatorConfig config) {
         NcclConnector connector = new NcclConnector(config, SPLIT);
@@ -182,7 +185,7 @@ final class NcclConnector {
     /**
      * Takes part in a split without becoming a member of a new group. NCCL accesses a null pointer
      * if a split without a color fails, for instance because a peer is lost. So this rank uses a
-     * color of its own, and closes the communicator that it gets.
+     * unique color, and closes the resulting communicator.
      *
      * @param color of this rank alone
      * @param alone of a communicator of this rank only
@@ -229,11 +232,12 @@ final class NcclConnector {
     }
 
     /**
-     * Forms the communicator on a thread of its own: a blocking call cannot be stopped, so it must
-     * not hold the caller.
+     * Forms the communicator on a separate thread, because a blocking call cannot be stopped and
+     * must not block the caller.
      *
-     * @param hopeless asked every second: whether the others will not come
-     * @return false when the time is over or there is no hope; what comes too late is aborted
+     * @param hopeless checked every second; returns true if the others will not arrive
+     * @return false after the deadline or if the others will not arrive; a communicator that is
+     *     formed later is aborted
      */
     private boolean form(Formation formation, BooleanSupplier hopeless, long deadline) {
         BoundedCall call =
@@ -318,7 +322,7 @@ final class NcclConnector {
         }
     }
 
-    /** A communicator that does not block is there before it can be used. */
+    /** Waits until a non-blocking communicator, which exists before that, can be used. */
     private void awaitReady(long made, long deadline) {
         int code = NcclNative.commAsyncError(made);
         for (long polls = 0;
@@ -344,7 +348,7 @@ final class NcclConnector {
                 () -> NcclErrors.check(NcclNative.commAbort(made), "ncclCommAbort"));
     }
 
-    /** Has a communicator that comes too late aborted by the thread that waits for it. */
+    /** Makes the thread that forms the communicator abort it when it is formed too late. */
     private synchronized void abandon() {
         abandoned = true;
         if (communicator != 0) {

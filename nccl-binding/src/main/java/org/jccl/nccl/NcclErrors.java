@@ -10,7 +10,7 @@ import org.jccl.NativeException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 
-/** What NCCL's result codes mean to a caller. */
+/** The meaning of NCCL's result codes. */
 final class NcclErrors {
 
     private static final String LIBRARY = "libnccl";
@@ -70,7 +70,7 @@ final class NcclErrors {
     private static String last(long communicator) {
         String text = NcclNative.lastError(communicator);
         String detail = text == null ? "" : text.strip();
-        // It can be of an earlier call, in which case it is still the best hint there is.
+        // The text may be from an earlier call, but it is still the best hint.
         return detail.isEmpty() ? "" : " (last error: " + detail + ")";
     }
 

@@ -13,11 +13,12 @@ import org.jccl.spi.Polling;
 import org.jccl.spi.support.CommunicatorHandle;
 
 /**
- * Lifetime of an ncclComm, whose calls may go on after they came back.
+ * Manages the lifetime of an ncclComm, whose calls may continue after they have returned.
  *
  * <p>NCCL frees a communicator without looking at threads that are inside it, nor, after a revoke,
- * at CUDA graphs that captured its operations. So one that such a thread or graph may still use is
- * left behind: its memory stays until the thread or graph is gone, or until the process ends.
+ * at CUDA graphs that captured its operations. So a communicator that such a thread or graph may
+ * still use is abandoned: its memory remains until the thread or graph has ended, or until the
+ * process ends.
  */
 final class NcclHandle extends CommunicatorHandle {
 
@@ -28,8 +29,8 @@ final class NcclHandle extends CommunicatorHandle {
     private static final Duration GRACE = Duration.ofSeconds(1);
 
     /**
-     * How long a close waits for the end. This rank's operations are done then, and a peer that
-     * failed never comes.
+     * The time that a close waits for the end. This rank's operations are complete then, and a
+     * failed peer never arrives.
      */
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
@@ -151,8 +152,8 @@ final class NcclHandle extends CommunicatorHandle {
     }
 
     /**
-     * Throws what a result means, unless it is that a non-blocking call still goes on. That is
-     * waited for: an event recorded before would not cover what the call enqueues.
+     * Throws the exception for a failure. If a non-blocking call is in progress, waits for it: an
+     * event recorded before its end would not cover the commands that it enqueues.
      */
     void settle(int code, String call) {
         long deadline = System.nanoTime() + timeout.toNanos();
@@ -210,14 +211,15 @@ final class NcclHandle extends CommunicatorHandle {
                 : NcclErrors.of(state, "asynchronous error", communicator);
     }
 
-    /** Aborts a communicator that a split does not leave; returns the reason. */
+    /** Aborts a communicator in which a split does not end; returns the reason. */
     JcclException giveUp(JcclException why) {
         abort(why);
         return why;
     }
 
     /**
-     * NCCL's abort waits for the device, so when several groups fail none must wait behind another.
+     * NCCL's abort waits for the device. So if several groups fail, no group's abort may wait for
+     * another's.
      */
     @Override
     protected void endNow() {
@@ -234,8 +236,8 @@ final class NcclHandle extends CommunicatorHandle {
     }
 
     /**
-     * Makes the thread that is inside leave. This may take as long as the process: the communicator
-     * is left behind then, and what it ran has ended.
+     * Makes the thread that is inside leave. This may take until the process ends; the communicator
+     * is then abandoned, and its operations have ended.
      *
      * @return whether the calling thread is inside now
      */
@@ -260,8 +262,8 @@ final class NcclHandle extends CommunicatorHandle {
     }
 
     /**
-     * Stops what runs without freeing anything; a revoked communicator can only be aborted. It may
-     * hang, but it lets everything stop before.
+     * Stops all operations without freeing the communicator, which can then only be aborted. The
+     * call may hang, but the operations stop before that.
      */
     private void revoke() {
         int code = NcclNative.commRevoke(communicator);

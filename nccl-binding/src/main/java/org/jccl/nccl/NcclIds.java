@@ -26,10 +26,13 @@ final class NcclIds {
 
     static final int ID_BYTES = 128;
 
-    /** Between two looks at the key of the other backend of PyTorch. */
+    /** The interval of checks of the key of PyTorch's other backend. */
     private static final Duration LOOK_FOR_ID = Duration.ofMillis(200);
 
-    /** Where rank 0 would put its id if its peers had the other backend of PyTorch. */
+    /**
+     * The value for the key under which rank 0 would write its id if its peers used PyTorch's other
+     * backend.
+     */
     private static final byte[] NO_ID =
             "rank 0 takes its peers for ranks of PyTorch's other NCCL backend"
                     .getBytes(StandardCharsets.US_ASCII);
@@ -185,7 +188,7 @@ final class NcclIds {
         try {
             store.await(List.of(key), LOOK_FOR_ID);
         } catch (StoreTimeoutException e) {
-            // The caller looks at the other key, and at the time.
+            // The caller checks the other key and the deadline.
             return;
         }
     }
@@ -200,7 +203,7 @@ final class NcclIds {
         return store.check(List.of(key)) && store.get(key).length == ID_BYTES;
     }
 
-    /** Also tells the ranks that wait for this one in NCCL. */
+    /** Also notifies the ranks that wait for this one in NCCL. */
     private BootstrapException otherBackend(Store store) {
         boolean newer = NcclKeys.isNewer(config.interop());
         String why =
@@ -215,7 +218,7 @@ final class NcclIds {
         return new BootstrapException(FailureContext.NONE, why);
     }
 
-    /** Tells the ranks that wait for this one in NCCL why it does not come. */
+    /** Reports to the ranks that wait for this one in NCCL why it does not arrive. */
     void report(Throwable failure) {
         boolean othersKnow = failure instanceof OperationTimeoutException;
         if (config.size() == 1 || config.store().isEmpty() || othersKnow) {
@@ -229,9 +232,9 @@ final class NcclIds {
     }
 
     /**
-     * Returns why the communicator cannot be formed, if a rank has said so.
+     * Returns why the communicator cannot be formed, if a rank has reported it.
      *
-     * @throws JcclException if the store is gone or closed
+     * @throws JcclException if the store is lost or closed
      */
     Optional<JcclException> obstacle() {
         if (config.size() == 1) {

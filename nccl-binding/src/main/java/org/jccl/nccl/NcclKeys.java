@@ -9,9 +9,9 @@ import org.jccl.UsageException;
 import org.jccl.spi.CommunicatorConfig;
 
 /**
- * What PyTorch's NCCL ranks agree on without a word: the keys of unique ids, beneath a group's
- * place in the store. PyTorch has two backends, which use other keys and make other calls; the
- * newer one is what {@code nccl} means from 2.15 on.
+ * The keys of unique ids that PyTorch's NCCL ranks use, below a group's prefix in the store.
+ * PyTorch has two backends, which use different keys and calls. From 2.15 on, {@code nccl} means
+ * the newer one.
  */
 final class NcclKeys {
 

@@ -13,18 +13,18 @@ import org.jccl.BackendUnavailableException;
 import org.jccl.spi.support.NativeLibraries;
 
 /**
- * Loads the shim, which has the native methods, and has it open the vendor's libraries. A process
- * does so once, and remembers a failure.
+ * Loads the shim, which has the native methods and opens the vendor's libraries. A process does so
+ * once, and remembers a failure.
  */
 final class NcclLibraries {
 
-    /** Older ones cannot abort a communicator that a thread is inside of. */
+    /** Older versions cannot abort a communicator while a thread is inside. */
     static final int OLDEST_VERSION = 21903;
 
-    /** As CUDA codes it: what drivers from 525 on support. */
+    /** The CUDA version, in CUDA's code, that drivers from 525 on support. */
     private static final int OLDEST_DRIVER = 12000;
 
-    /** As NCCL codes it: the first one with the types of float8. */
+    /** The first version with the float8 types, in NCCL's code. */
     private static final int FLOAT8_VERSION = 22400;
 
     private static final Set<String> PLATFORMS = Set.of("linux-x86_64", "linux-arm64");
@@ -80,14 +80,14 @@ final class NcclLibraries {
         }
     }
 
-    /** One search, with a line for each place that was looked at. */
+    /** One search, with a line for each place that was searched. */
     private static final class Search {
 
         private final List<String> tried = new ArrayList<>();
         private final Properties properties;
         private final Map<String, String> environment;
 
-        /** As the runtime that was opened last answered. */
+        /** The number of devices according to the runtime that was opened last. */
         private int devices;
 
         /** Why the runtime that was opened last does not work, or empty. */
@@ -134,8 +134,9 @@ final class NcclLibraries {
         }
 
         /**
-         * Opens the first runtime that works with the driver, and counts the devices. One that the
-         * program has loaded goes before newer ones on disk, so that a process has one runtime.
+         * Opens the first runtime that works with the driver, and counts the devices. A runtime
+         * that the program has already loaded takes precedence over newer ones on disk, so that a
+         * process has one runtime.
          */
         private void openRuntime() throws UnavailableException {
             boolean named = NcclLibrary.RUNTIME_13.isNamed(properties, environment);

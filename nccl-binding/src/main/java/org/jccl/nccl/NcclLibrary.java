@@ -7,27 +7,27 @@ import java.util.Properties;
 import org.jccl.spi.support.LibrarySearch;
 
 /**
- * The libraries of the vendor, in the order in which they are tried. The CUDA runtime is that of 13
- * or 12, whichever the driver can serve; one that the process has loaded already goes before the
- * other one on disk. Each file is looked for in this order:
+ * The libraries of the vendor, in the order in which they are tried. The CUDA runtime is that of
+ * CUDA 13 or 12, depending on the driver; one that the process has already loaded takes precedence
+ * over one on disk. Each file is searched for in this order:
  *
  * <ol>
- *   <li>the system property, for instance {@code org.jccl.nccl.library}; nothing else when it is
- *       set
- *   <li>the environment variable, for instance {@code JCCL_NCCL_LIBRARY}; nothing else when it is
- *       set
- *   <li>what the process has loaded already
+ *   <li>the system property, for instance {@code org.jccl.nccl.library}; if it is set, no other
+ *       place is searched
+ *   <li>the environment variable, for instance {@code JCCL_NCCL_LIBRARY}; if it is set, no other
+ *       place is searched
+ *   <li>a library that the process has already loaded
  *   <li>{@code CUDA_HOME}, then {@code CUDA_PATH}: {@code lib64}, {@code lib}
  *   <li>the folders in {@code LD_LIBRARY_PATH}
- *   <li>the dynamic linker's folders: {@code /etc/ld.so.conf} with what it includes, then its
- *       default ones, then {@code /usr/local/cuda}
+ *   <li>the dynamic linker's folders: {@code /etc/ld.so.conf} with the files that it includes, then
+ *       the default ones, then {@code /usr/local/cuda}
  *   <li>the packages that pip puts into the active Python, {@code VIRTUAL_ENV} or {@code
  *       CONDA_PREFIX}: {@code nvidia/nccl/lib}, {@code nvidia/cu13/lib}, {@code
  *       nvidia/cuda_runtime/lib}
  * </ol>
  *
- * <p>The driver is loaded here only where 1 or 2 names it; otherwise the CUDA runtime has the
- * dynamic linker find it.
+ * <p>The driver is loaded here only if the property or the variable names it. Otherwise the CUDA
+ * runtime loads it through the dynamic linker.
  */
 enum NcclLibrary {
     /** The driver; only the system installs it. */
@@ -52,7 +52,7 @@ enum NcclLibrary {
     /** Environment variable that holds the file's path. */
     final String variable;
 
-    /** Where pip puts it, below site-packages. */
+    /** The folder below site-packages into which pip installs it. */
     private final String python;
 
     NcclLibrary(String fileName, String property, String variable, String python) {
@@ -67,13 +67,13 @@ enum NcclLibrary {
         return List.of(RUNTIME_13, RUNTIME_12);
     }
 
-    /** Whether the user names the file. */
+    /** Returns whether the user names the file. */
     boolean isNamed(Properties properties, Map<String, String> environment) {
         return !properties.getProperty(property, "").isEmpty()
                 || !environment.getOrDefault(variable, "").isEmpty();
     }
 
-    /** The places to look, best first. */
+    /** Returns the places to search, best first. */
     LibrarySearch search(Properties properties, Map<String, String> environment) {
         LibrarySearch search =
                 new LibrarySearch(fileName, properties, environment)

@@ -10,8 +10,8 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 
 /**
- * Memory from ncclMemAlloc. NCCL needs such memory to let the network or the switch use a tensor
- * without a copy.
+ * Allocates memory with ncclMemAlloc. NCCL needs such memory so that the network or the switch can
+ * use a tensor without a copy.
  */
 public final class NcclMemory {
 
@@ -20,17 +20,17 @@ public final class NcclMemory {
     /**
      * Allocates a tensor in such memory, and registers it with the groups of the device whose
      * options have {@link NcclOptions.Registration#AUTOMATIC}. {@link
-     * org.jccl.ProcessGroup#register} registers it with others. Without that, operations copy it as
-     * any other memory. NCCL may register it when a CUDA graph captures an operation
+     * org.jccl.ProcessGroup#register} registers it with other groups. Operations copy unregistered
+     * memory like any other memory. NCCL may register it when a CUDA graph captures an operation
      * (NCCL_GRAPH_REGISTER).
      *
      * @param device a CUDA device
      * @param dataType element type
      * @param count number of elements, at least 1
      * @return the tensor, which owns its memory until it is closed
-     * @throws UsageException when an argument is out of range
-     * @throws BackendUnavailableException when the libraries cannot be used
-     * @throws NativeException when ncclMemAlloc fails
+     * @throws UsageException if an argument is out of range
+     * @throws BackendUnavailableException if the libraries cannot be used
+     * @throws NativeException if ncclMemAlloc fails
      */
     public static Tensor allocate(Device device, DataType dataType, long count) {
         if (device == null || dataType == null || !device.type().equals(NcclProvider.DEVICE_TYPE)) {

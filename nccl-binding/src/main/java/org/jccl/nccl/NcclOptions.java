@@ -9,30 +9,30 @@ import org.jccl.FailureContext;
 import org.jccl.UsageException;
 
 /**
- * Options of the NCCL backend, made by {@link #builder()}. An empty option is left to NCCL. NCCL's
- * own environment variables take precedence over these options. Forming a group throws a {@link
- * UsageException} if the loaded NCCL is too old for a given option.
+ * Options of the NCCL backend. Use {@link #builder()} to create them. NCCL chooses the value of an
+ * empty option. NCCL's own environment variables take precedence over these options. Forming a
+ * group throws a {@link UsageException} if the loaded NCCL is too old for a given option.
  *
  * @param highPriorityStream whether the communication stream has a higher priority than other
  *     streams
- * @param blocking false if an abort must end a connection that does not finish in time; each
- *     operation then costs a thread inside NCCL
- * @param minCtas fewest blocks of the device a collective may take, at least 1; only with {@code
- *     maxCtas}
- * @param maxCtas most blocks of the device a collective may take, not below {@code minCtas}
+ * @param blocking false if an abort must be able to end a connection attempt that exceeds its
+ *     deadline. Each operation then costs a thread inside NCCL
+ * @param minCtas the minimum number of blocks of the device for a collective, at least 1; requires
+ *     {@code maxCtas}
+ * @param maxCtas the maximum number of blocks of the device for a collective, not less than {@code
+ *     minCtas}
  * @param cgaClusterSize blocks that share an SM cluster, 0 to 8
  * @param networkName name of the network plugin, for instance {@code Socket} or {@code IB}
- * @param trafficClass class that the network gives the traffic; its meaning is the network's. Needs
- *     NCCL 2.26
- * @param splitShare whether groups that are split off share the resources of the group they come
- *     from; such groups must then not be used at the same time
- * @param communicatorName name of the communicator in NCCL's profiler plugins. If it is empty, it
- *     is the name of the group. Needs NCCL 2.27
- * @param ctaPolicy how many blocks of the device collectives take. Needs NCCL 2.27
+ * @param trafficClass the traffic class, whose meaning depends on the network. Needs NCCL 2.26
+ * @param splitShare whether groups from a split share the resources of their parent. The program
+ *     must then not use them at the same time
+ * @param communicatorName name of the communicator in NCCL's profiler plugins; if empty, the name
+ *     of the group. Needs NCCL 2.27
+ * @param ctaPolicy the policy for the number of blocks for collectives. Needs NCCL 2.27
  * @param nvlsCtas blocks of the device for collectives in NVLink switches, at least 1. Needs NCCL
  *     2.27
  * @param collnet whether collectives may run in the switches of the network. Needs NCCL 2.27
- * @param registration which memory is registered with the communicator
+ * @param registration the memory that is registered with the communicator
  */
 public record NcclOptions(
         boolean highPriorityStream,
@@ -52,26 +52,29 @@ public record NcclOptions(
 
     private static final int LARGEST_CLUSTER = 8;
 
-    /** How many blocks of the device collectives take. The order is that of NCCL's numbers. */
+    /**
+     * The policy for the number of blocks of the device that collectives use. The order is that of
+     * NCCL's numbers.
+     */
     public enum CtaPolicy {
-        /** As many as the fastest collective needs. */
+        /** The number that the fastest collective needs. */
         DEFAULT,
-        /** Fewer if that costs little speed. */
+        /** Fewer blocks if that costs little speed. */
         EFFICIENCY,
         /**
-         * None where copy engines can do the work, which needs {@link NcclMemory} with windows.
+         * No blocks if copy engines can do the work, which needs {@link NcclMemory} with windows.
          * Needs NCCL 2.28.
          */
         ZERO
     }
 
-    /** Which memory of {@link NcclMemory} is registered with the communicator. */
+    /** The memory of {@link NcclMemory} that is registered with the communicator. */
     public enum Registration {
-        /** Tensors that the program gives to {@link org.jccl.ProcessGroup#register}. */
+        /** Tensors that the program passes to {@link org.jccl.ProcessGroup#register}. */
         ON_REQUEST,
         /**
-         * All memory of the device, without a request. {@link org.jccl.ProcessGroup#allocate} takes
-         * its memory from {@link NcclMemory}.
+         * All such memory of the device. {@link org.jccl.ProcessGroup#allocate} takes its memory
+         * from {@link NcclMemory}.
          */
         AUTOMATIC,
         /**
@@ -139,9 +142,9 @@ public record NcclOptions(
     }
 
     /**
-     * Tells whether communicators block.
+     * Returns whether communicators block.
      *
-     * @param variable NCCL_COMM_BLOCKING, which goes before the option
+     * @param variable NCCL_COMM_BLOCKING, which takes precedence over the option
      */
     boolean blocks(String variable) {
         return switch (variable.strip()) {
@@ -162,7 +165,8 @@ public record NcclOptions(
     }
 
     /**
-     * Returns a blocking communicator on a stream of normal priority, with the rest left to NCCL.
+     * Returns the default options: a blocking communicator on a stream of normal priority. NCCL
+     * chooses all other values.
      *
      * @return the options
      */
@@ -305,7 +309,7 @@ public record NcclOptions(
         /**
          * Sets {@code ctaPolicy}.
          *
-         * @param value see {@link NcclOptions}; null leaves it to NCCL
+         * @param value see {@link NcclOptions}; null lets NCCL choose
          * @return this builder
          */
         public Builder ctaPolicy(CtaPolicy value) {

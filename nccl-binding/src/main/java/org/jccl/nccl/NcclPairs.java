@@ -11,9 +11,9 @@ import org.jccl.JcclException;
 import org.jccl.spi.CommunicatorConfig;
 
 /**
- * Communicators of two ranks, one for each peer that messages go to or come from. PyTorch's ranks
- * form one at the first message that is not in a batch, unless they are bound to a device, and so
- * must their peers.
+ * Communicators of two ranks, one for each peer with which this rank exchanges messages. PyTorch's
+ * ranks form one at the first message that is not in a batch, unless they are bound to a device,
+ * and so must their peers.
  */
 final class NcclPairs {
 
@@ -44,7 +44,7 @@ final class NcclPairs {
      *
      * @param peer rank in the group
      * @param stream of the message
-     * @throws org.jccl.OperationTimeoutException when the peer has no message for this rank in time
+     * @throws org.jccl.OperationTimeoutException if the peer has no message for this rank in time
      */
     NcclCalls enter(int peer, long stream) {
         FutureTask<NcclHandle> pair = pairs.get(peer);

@@ -11,9 +11,9 @@ import org.jccl.spi.StreamBackendProvider;
 import org.jccl.spi.StreamCommunicator;
 
 /**
- * NCCL, for tensors in the memory of CUDA devices. The jar carries no vendor code: the driver, the
- * CUDA runtime and NCCL are looked for on the host when {@link #availability()} is asked for the
- * first time in a process.
+ * The provider of NCCL, for tensors in the memory of CUDA devices. The jar contains no vendor code.
+ * The first call of {@link #availability()} in a process searches for the driver, the CUDA runtime
+ * and NCCL on the host.
  */
 public final class NcclProvider extends StreamBackendProvider {
 

@@ -15,12 +15,12 @@ import org.jccl.spi.CleanUp;
 import org.jccl.spi.Durations;
 
 /**
- * Which memory of {@link NcclMemory} is registered with which communicators. All is guarded by the
- * lock of this class, which nobody holds while NCCL is called.
+ * Records which memory of {@link NcclMemory} is registered with which communicators. Guarded by the
+ * lock of this class, which no thread holds while it calls NCCL.
  *
  * <p>A block has users: its tensor, and threads that register or deregister it. The last user frees
  * it, after NCCL has let go of it: it was deregistered, or the communicator has ended. If neither
- * can be had, the memory stays allocated.
+ * happens, the memory stays allocated.
  */
 final class NcclRegistrations {
 

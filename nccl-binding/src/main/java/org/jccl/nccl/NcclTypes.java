@@ -3,7 +3,7 @@ package org.jccl.nccl;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
 
-/** How element types and reduce ops are called in NCCL. */
+/** The numbers of element types and reduce ops in NCCL. */
 final class NcclTypes {
 
     private static final int FLOAT_SMALLEST_NORMAL_HALF = 0x38800000;

@@ -14,7 +14,7 @@ import org.jccl.ranktable.RankTable;
 import org.jccl.ranktable.RankTableException;
 
 /**
- * Options of the SCCL backend. A group that is made from a world uses its part of the world's map.
+ * Options of the SCCL backend. A sub-group uses its part of the world's map.
  *
  * @param chipMap the index of each world rank's TPU on this host. If it is empty, the map comes
  *     from the file that {@code RANK_TABLE_FILE} names, or else from {@code CHIP_MAP}, or else from
@@ -46,7 +46,7 @@ public record ScclOptions(List<Integer> chipMap) implements BackendOptions {
     }
 
     /**
-     * Options without a map.
+     * Returns options without a map.
      *
      * @return the options
      */
@@ -55,7 +55,7 @@ public record ScclOptions(List<Integer> chipMap) implements BackendOptions {
     }
 
     /**
-     * Options with a map.
+     * Returns options with a map.
      *
      * @param chips the TPU of each rank of the world
      * @return the options
@@ -69,8 +69,8 @@ public record ScclOptions(List<Integer> chipMap) implements BackendOptions {
     }
 
     /**
-     * Options with the map of the file that {@code RANK_TABLE_FILE} names, or else of {@code
-     * CHIP_MAP}, or else without a map.
+     * Returns options with the map of the file that {@code RANK_TABLE_FILE} names, otherwise of
+     * {@code CHIP_MAP}, otherwise without a map.
      *
      * @return the options
      * @throws RankTableException if the file cannot be read or is not valid
@@ -110,7 +110,7 @@ public record ScclOptions(List<Integer> chipMap) implements BackendOptions {
     }
 
     /**
-     * The TPU of a rank.
+     * Returns the TPU of a rank.
      *
      * @param rank rank in the world
      * @return its device

@@ -12,8 +12,9 @@ import org.jccl.spi.StreamBackendProvider;
 import org.jccl.spi.StreamCommunicator;
 
 /**
- * SCCL, for tensors in the memory of Sophgo TPUs. The jar contains no vendor code. The first call
- * of {@link #availability()} in a process searches for libtpudnn, libtpurt and libsccl on the host.
+ * The provider of SCCL, for tensors in the memory of Sophgo TPUs. The jar contains no vendor code.
+ * The first call of {@link #availability()} in a process searches for libtpudnn, libtpurt and
+ * libsccl on the host.
  */
 public final class ScclProvider extends StreamBackendProvider {
 

@@ -26,7 +26,7 @@ final class CannErrors {
         return new NativeException(FailureContext.NONE, LIBRARY, code, call + ": " + text(code));
     }
 
-    /** Whether a code means that the device has not enough memory. */
+    /** Returns whether a code means that the device has not enough memory. */
     static boolean isOutOfMemory(int code) {
         return code == 200000 || code == 207001 || code == 207018;
     }

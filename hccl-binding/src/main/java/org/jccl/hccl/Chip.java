@@ -88,7 +88,10 @@ enum Chip {
         return OTHER;
     }
 
-    /** Whether a device is of the 310 series, whose broadcast reports success and does nothing. */
+    /**
+     * Returns whether a device is of the 310 series, whose broadcast reports success and does
+     * nothing.
+     */
     static boolean isForInference(String name) {
         return name.startsWith("Ascend310");
     }
@@ -98,27 +101,27 @@ enum Chip {
         return name().replace("ASCEND_", "Ascend ");
     }
 
-    /** Whether HCCL's manual lists this device for a function. */
+    /** Returns whether HCCL's manual lists this device for a function. */
     boolean has(String function) {
         return !lacking.contains(function);
     }
 
-    /** Whether HCCL accepts rank tables of version 2.0 here, and no others. */
+    /** Returns whether HCCL accepts rank tables of version 2.0 here, and no others. */
     boolean readsLayers() {
         return this == ASCEND_950;
     }
 
-    /** Whether HCCL has the strict order of additions here. */
+    /** Returns whether HCCL has the strict order of additions here. */
     boolean isStrict() {
         return this == ASCEND_910B || this == OTHER;
     }
 
-    /** Whether HCCL supports bfloat16 here; if not, it moves as int16. */
+    /** Returns whether HCCL supports bfloat16 here; if not, it moves as int16. */
     boolean movesBfloat16() {
         return this != ASCEND_910;
     }
 
-    /** Whether HCCL itself reduces a type with one of its four operations. */
+    /** Returns whether HCCL itself reduces a type with one of its four operations. */
     boolean reduces(ReduceOp.Kind kind, DataType type) {
         if (!summed.contains(type)) {
             return false;
@@ -130,12 +133,12 @@ enum Chip {
         };
     }
 
-    /** Whether gathers of parts of different sizes work for any placement of the ranks. */
+    /** Returns whether gathers of parts of different sizes work for any placement of the ranks. */
     boolean gathersParts() {
         return this == ASCEND_950;
     }
 
-    /** Whether HCCL reduces to parts of different sizes for any placement of the ranks. */
+    /** Returns whether HCCL reduces to parts of different sizes for any placement of the ranks. */
     boolean reducesToParts(ReduceOp.Kind kind, DataType type) {
         return this == ASCEND_950
                 && kind != ReduceOp.Kind.PRODUCT

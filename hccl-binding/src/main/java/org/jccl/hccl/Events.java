@@ -62,7 +62,7 @@ final class Events {
         CannErrors.check(Acl.aclrtStreamWaitEvent(stream, event), "aclrtStreamWaitEvent");
     }
 
-    /** Whether the newest record is complete; never blocks. */
+    /** Returns whether the newest record is complete; never blocks. */
     boolean query(long event) {
         StampedLock lock = lock(event);
         long stamp = lock.tryReadLock();

@@ -169,12 +169,12 @@ final class HcclLibraries {
         return forming;
     }
 
-    /** Whether the loaded ACL or HCCL has a function. */
+    /** Returns whether the loaded ACL or HCCL has a function. */
     boolean has(String function) {
         return acl.has(function) || hccl.has(function);
     }
 
-    /** Whether CANN reports this release or a newer one. */
+    /** Returns whether CANN reports this release or a newer one. */
     boolean isAtLeast(int major, int minor) {
         Matcher numbers = RELEASE.matcher(version);
         if (!numbers.lookingAt()) {
@@ -189,7 +189,7 @@ final class HcclLibraries {
         return Hccl.HcclGetCommConfigCapability();
     }
 
-    /** Whether CANN's operators are installed; the first call loads them. */
+    /** Returns whether CANN's operators are installed; the first call loads them. */
     synchronized boolean hasOperators() {
         if (operators == null) {
             operators = loadOperators();

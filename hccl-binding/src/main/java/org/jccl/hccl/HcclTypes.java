@@ -45,7 +45,7 @@ final class HcclTypes {
     }
 
     /**
-     * Whether reductions of a type with an operation are possible.
+     * Returns whether reductions of a type with an operation are possible.
      *
      * @param operators whether CANN's operators, which scale, are installed
      */

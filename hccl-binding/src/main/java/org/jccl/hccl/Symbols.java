@@ -68,7 +68,7 @@ final class Symbols {
         return libraries.get(0).getFile().toPath();
     }
 
-    /** Whether one of the libraries has a function. */
+    /** Returns whether one of the libraries has a function. */
     boolean has(String function) {
         return address(function) != 0;
     }

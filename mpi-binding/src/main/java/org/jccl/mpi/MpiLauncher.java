@@ -110,7 +110,7 @@ final class MpiLauncher {
         }
     }
 
-    /** Whether a launcher gives the number of ranks. */
+    /** Returns whether a launcher gives the number of ranks. */
     boolean isThere() {
         return SIZES.stream().anyMatch(environment::containsKey);
     }

@@ -163,7 +163,7 @@ final class MpiLibraries {
         return names;
     }
 
-    /** Whether the user has named the library. */
+    /** Returns whether the user has named the library. */
     static boolean isNamed(Map<String, String> environment) {
         return !named(environment).isEmpty();
     }

@@ -15,12 +15,12 @@ final class Cell implements AutoCloseable {
         }
     }
 
-    /** To be passed to the call that writes it. */
+    /** Returns the address for the call that writes it. */
     long address() {
         return address;
     }
 
-    /** What was written last; 0 before. */
+    /** Returns the last value that was written, or 0. */
     long get() {
         return NcclNative.cell(address);
     }

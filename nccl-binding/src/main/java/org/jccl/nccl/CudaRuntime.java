@@ -192,8 +192,8 @@ final class CudaRuntime implements DeviceRuntime {
     /**
      * {@inheritDoc}
      *
-     * <p>While another thread captures in global mode, this thread may query events only if its own
-     * capture mode is thread-local.
+     * <p>While another thread captures in global mode, this thread may query events only if its
+     * capture mode ignores captures of other threads.
      */
     @Override
     public void preparePollingThread(int device) {

@@ -5,8 +5,8 @@ import org.jccl.JcclException;
 import org.jccl.ReduceOp;
 
 /**
- * NCCL's functions on one communicator, checked and without garbage, for the thread that is inside;
- * closing it leaves. Counts are as in the SPI.
+ * NCCL's functions on one communicator, for the thread that is inside; closing it leaves. The
+ * methods check result codes and allocate nothing. Counts are as in the SPI.
  */
 final class NcclCalls implements AutoCloseable {
 
@@ -32,12 +32,12 @@ final class NcclCalls implements AutoCloseable {
         handle.leave();
     }
 
-    /** Frees what a call writes to. */
+    /** Frees the memory to which calls write. */
     void free() {
         premul.close();
     }
 
-    /** Whether a stream captures a CUDA graph. */
+    /** Returns whether a stream captures a CUDA graph. */
     boolean isCapturing(long on) {
         return CudaErrors.value(NcclNative.cudaStreamIsCapturing(on), "cudaStreamIsCapturing") != 0;
     }
@@ -65,7 +65,10 @@ final class NcclCalls implements AutoCloseable {
                 "ncclBroadcast");
     }
 
-    /** NCCL's operation; for PREMUL_SUM one is made, to be given to {@link #release}. */
+    /**
+     * Returns NCCL's operation; for PREMUL_SUM a new one, which the caller passes to {@link
+     * #release}.
+     */
     int operation(ReduceOp op, DataType type) {
         if (op.kind() != ReduceOp.Kind.PREMUL_SUM) {
             return NcclTypes.op(op, type);
@@ -80,7 +83,9 @@ final class NcclCalls implements AutoCloseable {
         return (int) premul.get();
     }
 
-    /** After the calls that use the operation; a communicator that failed takes it along. */
+    /**
+     * Releases an operation after the calls that use it. A failed communicator releases it itself.
+     */
     void release(ReduceOp op, int operation) {
         if (op.kind() == ReduceOp.Kind.PREMUL_SUM) {
             check(NcclNative.redOpDestroy(operation, communicator), "ncclRedOpDestroy");
@@ -162,7 +167,7 @@ final class NcclCalls implements AutoCloseable {
      */
     void split(int color, int key, Cell child, long config) {
         int code = NcclNative.commSplit(communicator, color, key, child.address(), config);
-        // A communicator that does not block answers success while its job is under way.
+        // A non-blocking communicator returns success while its job is in progress.
         handle.settle(code == NcclNative.SUCCESS ? NcclNative.IN_PROGRESS : code, "ncclCommSplit");
     }
 
@@ -185,7 +190,7 @@ final class NcclCalls implements AutoCloseable {
                 window ? "ncclCommWindowDeregister" : "ncclCommDeregister");
     }
 
-    /** Also of nothing, as PyTorch does: its ranks wait for empty messages too. */
+    /** Sends empty messages too, as PyTorch does: its ranks wait for them. */
     void send(long address, long count, DataType type, int peer, long on) {
         check(
                 NcclNative.send(
@@ -193,7 +198,7 @@ final class NcclCalls implements AutoCloseable {
                 "ncclSend");
     }
 
-    /** Also of nothing, see {@link #send}. */
+    /** Receives empty messages too, see {@link #send}. */
     void receive(long address, long count, DataType type, int peer, long on) {
         check(
                 NcclNative.recv(
@@ -212,7 +217,9 @@ final class NcclCalls implements AutoCloseable {
         check(NcclNative.groupEnd(), "ncclGroupEnd");
     }
 
-    /** Ends a group in which something has failed, which says more than what the end answers. */
+    /**
+     * Ends a group in which a call has failed. That failure is reported, not the result of the end.
+     */
     void groupEndAfter(Throwable first) {
         try {
             groupEnd();

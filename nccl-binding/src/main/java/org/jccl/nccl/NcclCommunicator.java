@@ -50,10 +50,10 @@ final class NcclCommunicator implements StreamCommunicator {
     private boolean closed;
 
     /**
-     * Takes a communicator over.
+     * Takes ownership of a communicator.
      *
      * @param handle of the communicator
-     * @param config what it was formed from
+     * @param config the configuration from which it was formed
      * @param float8 whether the devices reduce float8
      */
     NcclCommunicator(NcclHandle handle, CommunicatorConfig config, boolean float8) {
@@ -167,7 +167,7 @@ final class NcclCommunicator implements StreamCommunicator {
     @Override
     public void gather(long input, long output, long count, DataType type, int root, long stream) {
         try (NcclCalls calls = handle.enter(stream)) {
-            // NCCL drops a gather of nothing, for which PyTorch's ranks send messages.
+            // NCCL skips an empty gather, for which PyTorch's ranks send messages.
             if (nativeGather && count > 0) {
                 calls.gather(input, output, count, type, root, stream);
                 return;
@@ -408,7 +408,7 @@ final class NcclCommunicator implements StreamCommunicator {
         closed = true;
         pairs.ifPresent(NcclPairs::close);
         if (!handle.close()) {
-            // NCCL may still use what was given to it.
+            // NCCL may still use the memory.
             return;
         }
         // On a separate thread, because it waits for all commands of the device, including those of

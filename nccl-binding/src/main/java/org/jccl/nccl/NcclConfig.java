@@ -12,7 +12,7 @@ import org.jccl.nccl.NcclOptions.Registration;
  */
 final class NcclConfig implements AutoCloseable {
 
-    /** Leaves the choice to NCCL. */
+    /** Lets NCCL choose. */
     private static final int UNSET = Integer.MIN_VALUE;
 
     private static final int NAME_VERSION = 22700;
@@ -23,7 +23,7 @@ final class NcclConfig implements AutoCloseable {
      * Copies the options.
      *
      * @param options of the group
-     * @param splitShare whether communicators that are split off share what this one has
+     * @param splitShare whether communicators from a split share this one's resources
      * @param group the name of the communicator, if the options have none
      * @throws UsageException if the library is too old for an option
      */
@@ -69,7 +69,7 @@ final class NcclConfig implements AutoCloseable {
         }
     }
 
-    /** To be passed to the call that forms the communicator. */
+    /** Returns the address for the call that forms the communicator. */
     long address() {
         return address;
     }

@@ -30,7 +30,7 @@ final class NcclErrors {
      * The exception for a failed call.
      *
      * @param code not ncclSuccess
-     * @param call what was called
+     * @param call the name of the function
      * @param communicator 0 before there is one
      */
     static JcclException of(int code, String call, long communicator) {

@@ -59,14 +59,14 @@ final class NcclHandle extends CommunicatorHandle {
     private volatile boolean captured;
 
     /**
-     * Takes a communicator over.
+     * Takes ownership of a communicator.
      *
      * @param communicator initialised
-     * @param config what it was formed with, freed after it
+     * @param config the configuration from which it was formed; freed after it
      * @param name of its group
      * @param device it is on
      * @param timeout of one operation
-     * @param blocking whether it ends its calls before they return
+     * @param blocking whether its calls complete before they return
      */
     NcclHandle(
             long communicator,
@@ -113,7 +113,7 @@ final class NcclHandle extends CommunicatorHandle {
     }
 
     /**
-     * Deregisters memory, or waits until the communicator ends and takes its registrations along.
+     * Deregisters memory, or waits for the end of the communicator, which ends its registrations.
      *
      * @return false if NCCL may still use the memory
      */
@@ -225,7 +225,8 @@ final class NcclHandle extends CommunicatorHandle {
     protected void endNow() {
         boolean alone = tryAcquire(Duration.ZERO) || waitAlone();
         try {
-            // Without its device too: nothing else ends what waits in there.
+            // The abort must run even without its device, because nothing else ends pending
+            // operations.
             CleanUp.run("group " + group(), () -> CudaRuntime.enter(device));
             abortCommunicator();
         } finally {
@@ -243,7 +244,7 @@ final class NcclHandle extends CommunicatorHandle {
      */
     private boolean waitAlone() {
         if (!blocking) {
-            // The thread inside only waits for a job, and stops when it sees the abort.
+            // The thread inside only waits for a job, and leaves when it sees the abort.
             acquireAlways();
             return true;
         }

@@ -21,17 +21,17 @@ final class NcclKeys {
      */
     private static final String OLDER = "0";
 
-    /** The same of the newer backend, whose number counts attempts. */
+    /** The same for the newer backend, whose number counts attempts. */
     private static final String NEWER = "nccl_storekey_0";
 
-    /** The variable of PyTorch that says for how many ranks one id is enough. */
+    /** PyTorch's variable for the number of ranks per id. */
     static final String RANKS_PER_ROOT = "TORCH_NCCL_RANKS_PER_ROOT";
 
     private static final int DEFAULT_RANKS_PER_ROOT = 128;
 
     private NcclKeys() {}
 
-    /** Whether the ranks of PyTorch have the newer backend. */
+    /** Returns whether the ranks of PyTorch have the newer backend. */
     static boolean isNewer(Interop interop) {
         return switch (interop) {
             case TORCH_2_15, TORCH_2_14_OPT_IN -> true;
@@ -40,11 +40,11 @@ final class NcclKeys {
     }
 
     /**
-     * What PyTorch's name of a backend says about its ranks.
+     * Returns the ranks that PyTorch's name of a backend selects.
      *
      * @param name in lower case
-     * @param interop what the user says about them
-     * @return what they are, or empty if it is no name of NCCL
+     * @param interop the user's setting
+     * @return the kind of ranks, or empty if it is not a name of NCCL
      * @throws UsageException if such ranks are not supported
      */
     static Optional<Interop> named(String name, Interop interop) {
@@ -93,7 +93,10 @@ final class NcclKeys {
         return IntStream.range(0, roots).mapToObj(root -> many + root).toList();
     }
 
-    /** PyTorch 2.14 has one id with the newer backend, however large the group is. */
+    /**
+     * Returns the number of ids. PyTorch 2.14 has one with the newer backend, for any size of the
+     * group.
+     */
     private static int roots(CommunicatorConfig config) {
         return switch (config.interop()) {
             case NONE, TORCH_2_14_OPT_IN -> 1;

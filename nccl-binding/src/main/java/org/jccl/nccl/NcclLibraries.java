@@ -58,7 +58,7 @@ final class NcclLibraries {
         return version;
     }
 
-    /** Whether the library has the types of float8. */
+    /** Returns whether the library has the types of float8. */
     boolean hasFloat8() {
         return version >= FLOAT8_VERSION;
     }

@@ -25,7 +25,7 @@ final class NcclPairs {
     private volatile boolean ended;
 
     /**
-     * Prepares pairs with any rank of a group.
+     * Prepares pairs with the ranks of a group.
      *
      * @param config the group's
      */
@@ -84,13 +84,13 @@ final class NcclPairs {
                     formed.add(pair.get());
                 }
             } catch (InterruptedException | ExecutionException notFormed) {
-                // The message that wanted it has reported why.
+                // The message that needed the pair has reported the reason.
             }
         }
         return formed;
     }
 
-    /** What NCCL noticed by itself on any of them, or null. */
+    /** Returns an error that NCCL reported without a call on any of them, or null. */
     JcclException asynchronousError() {
         for (NcclHandle handle : formed()) {
             JcclException error = handle.asynchronousError();

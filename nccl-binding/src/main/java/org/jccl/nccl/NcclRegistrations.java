@@ -19,7 +19,7 @@ import org.jccl.spi.Durations;
  * lock of this class, which no thread holds while it calls NCCL.
  *
  * <p>A block has users: its tensor, and threads that register or deregister it. The last user frees
- * it, after NCCL has let go of it: it was deregistered, or the communicator has ended. If neither
+ * it, when NCCL no longer uses it: it was deregistered, or the communicator has ended. If neither
  * happens, the memory stays allocated.
  */
 final class NcclRegistrations {
@@ -56,7 +56,7 @@ final class NcclRegistrations {
         return block;
     }
 
-    /** Registers new memory with the communicators that want all. */
+    /** Registers new memory with the communicators that register all memory. */
     static void registerWithAll(Block block) {
         List<NcclHandle> handles;
         synchronized (NcclRegistrations.class) {
@@ -84,7 +84,7 @@ final class NcclRegistrations {
         try {
             register(handle, block, false);
         } catch (GroupAbortedException e) {
-            // The group says why.
+            // The group reports the reason.
         }
     }
 
@@ -117,7 +117,7 @@ final class NcclRegistrations {
             call.run();
             return;
         }
-        // On a thread of its own: the call waits for the other ranks.
+        // On a separate thread, because the call waits for the other ranks.
         if (!BoundedCall.run("jccl-nccl-window-" + handle.group(), call, handle.timeout())) {
             throw handle.giveUp(
                     new OperationTimeoutException(
@@ -154,7 +154,9 @@ final class NcclRegistrations {
         }
     }
 
-    /** Deregisters what a communicator has, on the thread that ends it normally and is inside. */
+    /**
+     * Deregisters the memory of a communicator. The calling thread is inside and ends it normally.
+     */
     static void deregisterAll(NcclHandle handle) {
         List<Block> blocks;
         synchronized (NcclRegistrations.class) {
@@ -168,7 +170,7 @@ final class NcclRegistrations {
                 all = new ArrayList<>(of(handle, block));
             }
             all.removeIf(each -> each.id == NcclHandle.UNKNOWN);
-            // One that fails stays, and waits for the end of the communicator.
+            // A registration that fails to end remains until the end of the communicator.
             all.forEach(
                     each ->
                             CleanUp.run(
@@ -185,7 +187,7 @@ final class NcclRegistrations {
         block.registrations.remove(registration);
     }
 
-    /** Forgets a communicator that has ended: NCCL has deregistered what was left. */
+    /** Removes a communicator that has ended: NCCL has deregistered its remaining memory. */
     static synchronized void forget(NcclHandle handle) {
         AUTOMATIC.remove(handle);
         BLOCKS.values().forEach(block -> block.registrations.removeAll(of(handle, block)));

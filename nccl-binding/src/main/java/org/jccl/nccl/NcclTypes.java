@@ -43,13 +43,15 @@ final class NcclTypes {
         };
     }
 
-    /** How many elements of {@link #type} stand for some of a type. */
+    /**
+     * Returns the number of elements of {@link #type} that hold {@code count} elements of a type.
+     */
     static long count(DataType type, long count) {
         return type == DataType.INT16 ? 2 * count : count;
     }
 
     /**
-     * Whether NCCL reduces a type with an operation.
+     * Returns whether NCCL reduces a type with an operation.
      *
      * @param float8 whether library and devices have arithmetic of float8
      */

@@ -67,7 +67,7 @@ final class ScclLibraries {
         return deviceCount;
     }
 
-    /** Whether libsccl has scclSend and scclRecv. */
+    /** Returns whether libsccl has scclSend and scclRecv. */
     boolean hasMessages() {
         return messages;
     }

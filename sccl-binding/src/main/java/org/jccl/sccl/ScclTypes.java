@@ -47,8 +47,8 @@ final class ScclTypes {
     }
 
     /**
-     * Whether a type can be reduced with an operation. The library accepts more types, but the
-     * vendor's own code converts all others to one of these four before it reduces.
+     * Returns whether a type can be reduced with an operation. The library accepts more types, but
+     * the vendor's own code converts all others to one of these four before it reduces.
      */
     static boolean reduces(ReduceOp op, DataType type) {
         boolean floating =

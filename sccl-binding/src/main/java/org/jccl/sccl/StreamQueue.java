@@ -148,7 +148,9 @@ final class StreamQueue extends TpuQueue {
         limit = new Limit(call, System.nanoTime() + grace.toNanos());
     }
 
-    /** Whether the call that was inside at an abort is still there, and has had its time. */
+    /**
+     * Returns whether the call that was inside at an abort is still there, and has had its time.
+     */
     private boolean isAbandoned() {
         Limit known = limit;
         return known != null && known.call == call && System.nanoTime() - known.nanos >= 0;

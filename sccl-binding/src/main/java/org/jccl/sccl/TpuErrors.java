@@ -30,7 +30,7 @@ final class TpuErrors {
         }
     }
 
-    /** Whether a code of tpuMalloc means that the device has not enough memory. */
+    /** Returns whether a code of tpuMalloc means that the device has not enough memory. */
     static boolean isOutOfMemory(int code) {
         return code == OUT_OF_MEMORY || code == MEMORY_ALLOCATION;
     }

@@ -53,10 +53,10 @@ abstract sealed class TpuQueue permits StreamQueue {
     /** The position behind everything that was enqueued; never waits for another thread's call. */
     abstract long position();
 
-    /** Whether the queue has reached a position; never blocks. */
+    /** Returns whether the queue has reached a position; never blocks. */
     abstract boolean reached(long position);
 
-    /** Whether everything that was enqueued is done; never blocks. */
+    /** Returns whether everything that was enqueued is done; never blocks. */
     boolean isIdle() {
         return reached(position());
     }

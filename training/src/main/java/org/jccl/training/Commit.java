@@ -281,8 +281,7 @@ public final class Commit {
          * Computes the averaged gradients of a step, which {@link Replica#apply} uses. Called again
          * for the same step if it was not made.
          *
-         * @param group the current generation; objects that the program makes on it are valid only
-         *     as long as it is
+         * @param group the current generation. Objects that the program makes on it end with it
          * @param step the number of the step, from 0
          * @return the vote of this rank
          */

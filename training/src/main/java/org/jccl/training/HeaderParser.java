@@ -60,7 +60,7 @@ final class HeaderParser {
         }
     }
 
-    /** Reads null if it comes next. */
+    /** Reads a null if it is the next value. */
     boolean acceptNull() {
         skipSpace();
         return acceptWord("null");

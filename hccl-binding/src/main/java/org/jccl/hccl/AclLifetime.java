@@ -12,7 +12,7 @@ import org.jccl.spi.CleanUp;
  * Ends ACL when the JVM ends. CANN's manual requires {@code aclFinalize} before a process ends, not
  * in a destructor, and after all communicators, streams and device memory are gone. A shutdown hook
  * calls it if nothing is open. Otherwise the hook does nothing, because a thread may still use ACL.
- * Safe for use by any thread.
+ * Thread-safe.
  */
 final class AclLifetime {
 

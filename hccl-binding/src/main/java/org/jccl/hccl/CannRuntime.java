@@ -5,7 +5,7 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import org.jccl.spi.DeviceRuntime;
 
 /**
- * Streams, events and memory of Ascend devices, with the ACL runtime. Safe for use by any thread.
+ * Streams, events and memory of Ascend devices, with the ACL runtime. Thread-safe.
  *
  * <p>ACL reserves priorities of streams, so a high priority has no effect. Freeing memory does not
  * wait for the device.

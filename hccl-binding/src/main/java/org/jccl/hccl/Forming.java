@@ -13,7 +13,7 @@ import org.jccl.spi.Durations;
 /**
  * The communicators that this process is forming. HCCL forms one at a time on each device. A call
  * of HCCL that forms a communicator returns when all ranks have made theirs. So only one thread may
- * be inside HCCL, possibly for a long time. Safe for use by any thread.
+ * be inside HCCL, possibly for a long time. Thread-safe.
  */
 final class Forming {
 

@@ -8,7 +8,7 @@ import org.jccl.UsageException;
 import org.jccl.spi.DeviceRuntime;
 
 /**
- * Streams, events and memory of TPUs. Safe for use by any thread.
+ * Streams, events and memory of TPUs. Thread-safe.
  *
  * <p>Each device has one stream, as in the vendor's own plugin, in which several streams hung. It
  * is the default stream, and {@link #createStream} returns it too. It is not known whether one

@@ -35,7 +35,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 class DescriptorLimitTest {
 
     private static final String WORDS = "Too many open files";
-    private static final Duration TIMEOUT = enough(Duration.ofSeconds(60));
 
     /** How long the other ranks may take after one has failed; a launcher would stop them. */
     private static final long PATIENCE_MILLIS = 2000;
@@ -53,6 +52,7 @@ class DescriptorLimitTest {
 
         public static void main(String[] args) throws InterruptedException {
             int port = Integer.parseInt(args[0]);
+            Duration timeout = Duration.parse(args[1]);
             CountDownLatch failed = new CountDownLatch(1);
             CountDownLatch ended = new CountDownLatch(RANKS);
             for (int i = 0; i < RANKS; i++) {
@@ -60,10 +60,15 @@ class DescriptorLimitTest {
                 Thread thread =
                         new Thread(
                                 () -> {
-                                    if (!run(rank, port)) {
-                                        failed.countDown();
+                                    boolean done = false;
+                                    try {
+                                        done = run(rank, port, timeout);
+                                    } finally {
+                                        if (!done) {
+                                            failed.countDown();
+                                        }
+                                        ended.countDown();
                                     }
-                                    ended.countDown();
                                 });
                 thread.setDaemon(true);
                 thread.start();
@@ -77,14 +82,14 @@ class DescriptorLimitTest {
             }
         }
 
-        private static boolean run(int rank, int port) {
+        private static boolean run(int rank, int port, Duration timeout) {
             try (ProcessGroup group =
                             ProcessGroup.builder()
                                     .backend("gloo")
                                     .initMethod("tcp://127.0.0.1:" + port)
                                     .rank(rank)
                                     .worldSize(RANKS)
-                                    .timeout(TIMEOUT)
+                                    .timeout(timeout)
                                     .build();
                     Tensor one = Tensor.allocate(Device.CPU, DataType.FLOAT32, 1)) {
                 group.sync().allReduce(one, ReduceOp.SUM);
@@ -133,7 +138,8 @@ class DescriptorLimitTest {
                                 "-cp",
                                 classPath,
                                 Main.class.getName(),
-                                Integer.toString(port))
+                                Integer.toString(port),
+                                enough(Duration.ofSeconds(60)).toString())
                         .redirectError(ProcessBuilder.Redirect.DISCARD)
                         .start();
         try {

@@ -133,4 +133,13 @@ final class FaultTest {
                         "libcudart failed with code 999",
                         "libnccl failed with code 1: ncclAllReduce: unhandled cuda error");
     }
+
+    /** Otherwise the other rank would learn only that this one left the group. */
+    @Test
+    void failureBeforeTheLibraryIsCalledFailsTheGroup() throws Exception {
+        assertThat(reductions(Map.of("MOCK_RUNTIME_FAIL_AT", "1")))
+                .containsPattern("allReduce\\(.*libcudart failed with code 999: cudaEventRecord")
+                .containsPattern("PeerLostException.* reported: libcudart failed with code 999")
+                .doesNotContain("closed the group normally");
+    }
 }

@@ -7,6 +7,7 @@ import java.util.function.Predicate;
 import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
+import org.jccl.NativeException;
 import org.jccl.Stream;
 import org.jccl.Work;
 import org.jccl.internal.backend.DeviceRuntimes;
@@ -134,7 +135,7 @@ public final class StreamEngine extends Engine implements StreamGroup {
     private DeviceWork submitEntered(Operation operation) {
         boolean captured;
         try {
-            captured = orderAfterCaller();
+            captured = orderAfterCaller(operation);
         } catch (JcclException e) {
             operation.releaseMemory();
             throw e.at(contextOf(operation));
@@ -177,7 +178,7 @@ public final class StreamEngine extends Engine implements StreamGroup {
     private List<Work> submitBatchEntered(List<Operation> operations) {
         boolean captured;
         try {
-            captured = orderAfterCaller();
+            captured = orderAfterCaller(operations.get(0));
         } catch (JcclException e) {
             operations.forEach(Operation::releaseMemory);
             throw e.at(contextOf(operations.get(0)));
@@ -259,10 +260,15 @@ public final class StreamEngine extends Engine implements StreamGroup {
 
     /**
      * Makes the device current, and returns the caller's stream, behind which an operation may be
-     * issued. If this throws, nothing was issued, and the group stays usable.
+     * issued. If this throws, nothing was issued, and the group stays usable unless the device has
+     * failed.
      */
-    private NativeStream caller() {
-        DeviceRuntimes.enter(runtime, device);
+    private NativeStream caller(Operation operation) {
+        try {
+            DeviceRuntimes.enter(runtime, device);
+        } catch (NativeException e) {
+            throw deviceFailed(e, operation);
+        }
         NativeStream caller = NativeStream.current(device);
         // A stream that was closed in its scope still exists, but has no deadlines any more.
         caller.requireOpen();
@@ -271,18 +277,29 @@ public final class StreamEngine extends Engine implements StreamGroup {
     }
 
     /** The communication stream waits for the caller's; returns whether that captures a graph. */
-    private boolean orderAfterCaller() {
-        long caller = caller().handle();
-        boolean captured = runtime.isCapturing(caller);
-        long event = events.take();
-        runtime.recordEvent(event, caller);
-        runtime.waitEvent(stream, event);
-        if (captured) {
-            capturedEvents.add(event);
-        } else {
-            events.giveBack(event);
+    private boolean orderAfterCaller(Operation operation) {
+        long caller = caller(operation).handle();
+        try {
+            boolean captured = runtime.isCapturing(caller);
+            long event = events.take();
+            runtime.recordEvent(event, caller);
+            runtime.waitEvent(stream, event);
+            if (captured) {
+                capturedEvents.add(event);
+            } else {
+                events.giveBack(event);
+            }
+            return captured;
+        } catch (NativeException e) {
+            throw deviceFailed(e, operation);
         }
-        return captured;
+    }
+
+    /** Other ranks wait for this one, which must not close the group as if nothing had happened. */
+    private JcclException deviceFailed(NativeException cause, Operation operation) {
+        JcclException failed = cause.at(contextOf(operation));
+        fail(failed);
+        return failed;
     }
 
     private void enqueueTogether(List<Operation> operations) {
@@ -417,7 +434,7 @@ public final class StreamEngine extends Engine implements StreamGroup {
     private Stream runEntered(Operation operation) {
         Stream caller;
         try {
-            caller = caller();
+            caller = caller(operation);
         } catch (JcclException e) {
             operation.releaseMemory();
             throw e.at(contextOf(operation));

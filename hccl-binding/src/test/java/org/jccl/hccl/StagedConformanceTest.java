@@ -8,7 +8,7 @@ import org.jccl.testing.Families;
 import org.junit.jupiter.api.Tag;
 
 /** The suite on Gloo with tensors of ACL's mock, whose streams delay each copy at random. */
-@Families({"messages", "works", "failures"})
+@Families("works")
 @Tag("all")
 final class StagedConformanceTest extends ConformanceTest {
 

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Tag;
 /**
  * The suite on Gloo with tensors of the TPUs' mock, whose one stream delays each copy at random.
  */
-@Families({"messages", "works", "failures"})
+@Families("works")
 @Tag("all")
 final class StagedConformanceTest extends ConformanceTest {
 

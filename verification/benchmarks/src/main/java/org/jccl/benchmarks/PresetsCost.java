@@ -33,7 +33,8 @@ import org.openjdk.jmh.annotations.Warmup;
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 @Warmup(iterations = 5, time = 1)
 @Measurement(iterations = 5, time = 1)
-@Fork(2)
+// NCCL forms a communicator with more stack than a thread of Java has by default.
+@Fork(value = 2, jvmArgsAppend = "-Xss8m")
 public class PresetsCost {
 
     private final ncclComm communicator = new ncclComm();

@@ -166,10 +166,12 @@ class WatchTest {
         for (int i = 0; i < 6; i++) {
             works.add(receive(engine));
         }
-        Thread closer = new Thread(() -> engine.close(enough(Duration.ofSeconds(2))));
+        Duration timeout = enough(Duration.ofSeconds(2));
+        Thread closer = new Thread(() -> engine.close(timeout));
         closer.start();
         for (int request = 1; request <= works.size(); request++) {
-            Thread.sleep(500); // Less than the polling each, more than it together.
+            // Each pause is shorter than the timeout, and all together are longer.
+            Thread.sleep(timeout.toMillis() / 4);
             library.complete(request);
         }
         closer.join();

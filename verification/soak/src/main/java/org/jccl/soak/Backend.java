@@ -108,8 +108,11 @@ enum Backend {
 
     /** Variables of the mocks. */
     Map<String, String> environment() {
-        return deviceType.equals("cpu")
-                ? Map.of()
-                : Map.of("MOCK_DEVICES", "8", "MOCK_MEMORY_MB", "256", "MOCK_DELAY_US", "50");
+        if (deviceType.equals("cpu")) {
+            return Map.of();
+        }
+        // A communicator of HCCL takes 400 MB of its device.
+        String memory = this == HCCL ? "8192" : "256";
+        return Map.of("MOCK_DEVICES", "8", "MOCK_MEMORY_MB", memory, "MOCK_DELAY_US", "50");
     }
 }

@@ -23,15 +23,19 @@ class SoakTest {
                 Soak.run(
                         "2",
                         "--seed=20261122",
-                        "--cases=2",
-                        "--backend=gloo,nccl",
+                        "--cases=4",
+                        "--backend=gloo,nccl,hccl,sccl",
                         "--fault=none",
                         "--ranks=3",
                         "--steps=60",
                         "--root=../..",
                         "--output=" + output);
         assertThat(Files.readString(output.resolve("table.md")))
-                .contains("| gloo | none | 1 |", "| nccl | none | 1 |");
+                .contains(
+                        "| gloo | none | 1 |",
+                        "| nccl | none | 1 |",
+                        "| hccl | none | 1 |",
+                        "| sccl | none | 1 |");
         assertThat(code).isZero();
     }
 

@@ -1,6 +1,5 @@
 package org.jccl;
 
-import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -24,7 +23,10 @@ import org.jccl.internal.api.DefaultProvider;
 import org.jccl.store.TcpStore;
 import org.junit.jupiter.api.Test;
 
-/** The cuts between the API, the engine and the bindings, and what a library must not do. */
+/**
+ * The cuts between the API, the store and the engine; {@code verification/architecture} has rules
+ * for all modules.
+ */
 class ArchitectureTest {
 
     private static final Pattern COMMENT = Pattern.compile("(?s)/\\*.*?\\*/|//[^\n]*");
@@ -107,36 +109,6 @@ class ArchitectureTest {
     @Test
     void packagesHaveNoCycle() {
         slices().matching("(**)").should().beFreeOfCycles().check(MAIN);
-    }
-
-    /** But for those who ask for it by an option. */
-    @Test
-    void nobodyEndsTheProcess() {
-        noClasses()
-                .that()
-                .doNotHaveSimpleName("ProcessEnd")
-                .should()
-                .callMethod(System.class, "exit", int.class)
-                .orShould()
-                .callMethod(Runtime.class, "exit", int.class)
-                .orShould()
-                .callMethod(Runtime.class, "halt", int.class)
-                .check(MAIN);
-    }
-
-    /** A process that is ended says why. */
-    @Test
-    void nobodyPrints() {
-        noClasses()
-                .that()
-                .doNotHaveSimpleName("ProcessEnd")
-                .should()
-                .accessField(System.class, "out")
-                .orShould()
-                .accessField(System.class, "err")
-                .orShould()
-                .callMethod(Throwable.class, "printStackTrace")
-                .check(MAIN);
     }
 
     @Test

@@ -15,8 +15,8 @@ import com.tngtech.archunit.core.importer.ImportOption;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
-/** The packages of all published modules. */
-class PackageCyclesTest {
+/** Rules for the code of all published modules. */
+class PublishedModulesTest {
 
     /** Internal packages of jccl-api and jccl-store. */
     private static final String[] SHARED = {
@@ -59,6 +59,34 @@ class PackageCyclesTest {
                         .as("the engine's");
         assertThat(ALL).filteredOn(engine).isNotEmpty();
         noClasses().that(not(engine)).should().dependOnClassesThat(engine).check(ALL);
+    }
+
+    /**
+     * The command may. A process that the user has asked to end says why, and a launcher passes on
+     * what the ranks print.
+     */
+    @Test
+    void librariesNeitherEndTheProcessNorPrint() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("org.jccl.cli..")
+                .and()
+                .doNotHaveFullyQualifiedName("org.jccl.internal.engine.ProcessEnd")
+                .and()
+                .doNotHaveFullyQualifiedName("org.jccl.launch.ProcessLauncherBuilder")
+                .should()
+                .callMethod(System.class, "exit", int.class)
+                .orShould()
+                .callMethod(Runtime.class, "exit", int.class)
+                .orShould()
+                .callMethod(Runtime.class, "halt", int.class)
+                .orShould()
+                .accessField(System.class, "out")
+                .orShould()
+                .accessField(System.class, "err")
+                .orShould()
+                .callMethod(Throwable.class, "printStackTrace")
+                .check(ALL);
     }
 
     /**

@@ -48,6 +48,16 @@ expect "visible NPUs" "$(count hccl ASCEND_RT_VISIBLE_DEVICES=1,3)" 2
 program npu-smi 'for npu in 0 1 2 3 4 5 6 7; do echo "$npu 0 0 Ascend 910B3"; echo "$npu 1 - Mcu"; done'
 expect "NPUs of a container" "$(count hccl)" 4
 
+mkdir -p "$work/lib" "$work/runtime" && touch "$work/lib/cuda-13.3-9.25-1.5.14-linux-x86_64.jar"
+obstacle() { ask nccl/device.sh "here=$work; presets_obstacle $work/runtime"; }
+expect "no runtime for the presets" "$(obstacle)" "the presets are for CUDA 13, and its libcudart.so.13 is not here"
+touch "$work/runtime/libcudart.so.13"
+expect "a runtime and an unknown driver" "$(obstacle)" ""
+program nvidia-smi 'echo "| Driver Version: 535.1  CUDA Version: 12.2 |"'
+expect "an old driver" "$(obstacle)" "the presets are for CUDA 13, and the driver is for CUDA 12"
+program nvidia-smi 'echo "| Driver Version: 580.1  CUDA Version: 13.0 |"'
+expect "a new driver" "$(obstacle)" ""
+
 program good-java 'echo "openjdk version \"21.0.2\"" >&2'
 program old-java 'echo "java version \"1.8.0_1\"" >&2'
 program foreign-java 'exit 126'

@@ -107,11 +107,32 @@ presets_steps() { # COMMAND_OF_A_RANK...
     step presets-gpt 60 "${run[@]}" "${program[@]}" org.jccl.examples.pytorch.GptTraining compare 100 "$SMOKE_PRESETS/text" --device "$where"
 }
 
+# Prints why the presets for CUDA cannot run here, or nothing: unlike the binding they need the runtime and a driver of one CUDA.
+presets_obstacle() { # FOLDERS
+    local cuda driver folder found=no
+    cuda=$(find "$here/lib" -name 'cuda-[0-9]*.jar' -printf '%f\n' | sed -n '1s/^cuda-\([0-9]*\).*/\1/p')
+    driver=$(smi | sed -n 's/.*CUDA Version: *\([0-9]*\).*/\1/p' | head -n 1)
+    for folder in ${1//:/ }; do
+        [[ ! -e $folder/libcudart.so.$cuda ]] || found=yes
+    done
+    [[ -n $1 ]] || ! ldconfig -p 2>/dev/null | grep -q "libcudart\.so\.$cuda " || found=yes
+    if [[ $found == no ]]; then
+        echo "the presets are for CUDA $cuda, and its libcudart.so.$cuda is not here"
+    elif ((${driver:-$cuda} < cuda)); then
+        echo "the presets are for CUDA $cuda, and the driver is for CUDA $driver"
+    fi
+}
+
 # The presets find the runtime by the dynamic linker and by a property, and do not know of pip. Copies stand for kernels, since
 # a host may have no cuBLAS.
 cuda_presets() { # COMMAND_OF_A_RANK...
-    local folders=${JCCL_NCCL_CUDART:+$(dirname "$JCCL_NCCL_CUDART")}
+    local folders=${JCCL_NCCL_CUDART:+$(dirname "$JCCL_NCCL_CUDART")} obstacle
     folders=${folders:-$(pip_folders)}
+    obstacle=$(presets_obstacle "$folders")
+    if [[ -n $obstacle ]]; then
+        skip cuda-presets "$obstacle"
+        return
+    fi
     # shellcheck disable=SC2016
     step cuda-presets 60 env "LD_LIBRARY_PATH=$folders${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "${java[@]}" \
         org.jccl.cli.Jccl run --nproc-per-node "$ranks" -- "$@" \

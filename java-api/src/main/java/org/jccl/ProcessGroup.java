@@ -486,9 +486,13 @@ public interface ProcessGroup extends AutoCloseable {
      * missing. Blocks.
      *
      * <p>If this group has not failed yet, it is aborted. The caller closes it after the new group.
-     * A rank that is lost while the new group forms is excluded as well. A failed collective may
-     * have changed its tensors on some ranks only; the program must restore them. On a device, the
-     * current stream of the calling thread stays usable; other streams throw the failure once.
+     * A rank that is lost while the new group forms is excluded as well. On a device, the current
+     * stream of the calling thread stays usable; other streams throw the failure once.
+     *
+     * <p>The collective that failed on one rank may be complete on another, so that ranks are one
+     * step apart. The program must agree on the step, for instance with an all_reduce and {@code
+     * MIN} in the new group, and restore the tensors. Otherwise ranks add values of different
+     * steps.
      *
      * <p>The store must outlive the lost ranks: a launcher or a surviving rank 0 must serve it.
      * Gloo, NCCL and HCCL form a new communicator. MPI and SCCL cannot continue without a lost
@@ -524,9 +528,9 @@ public interface ProcessGroup extends AutoCloseable {
      *
      * <p>Sub-groups, registrations of memory, and objects that use this group, such as reducers,
      * end with it: the program must make them again. Tensors remain valid. The program must also
-     * send its state to newcomers, see {@code org.jccl.training}. A failed collective may have
-     * changed its tensors on some ranks only. Streams behave as with {@link #shrink}. On a device,
-     * this method waits up to ten seconds for the communicator of this generation to end.
+     * send its state to newcomers, see {@code org.jccl.training}. As with {@link #shrink}, ranks
+     * may be one step apart and must agree on the step; streams behave as there. On a device, this
+     * method waits up to ten seconds for the communicator of this generation to end.
      *
      * @param patience how long to wait for missing ranks, more than zero and at most a day. It
      *     should exceed the time that a process needs to restart, unless the others should continue

@@ -53,6 +53,8 @@ public abstract class ReplacementTest {
         ProcessGroup group = join(backend, store, rank);
         for (int round = 0; round < ROUNDS; round++) {
             expectSum(backend, group);
+            // A rank may have its sum, and abort, before another one has.
+            store.barrier("round " + round, SIZE, Ranks.TIMEOUT);
             ProcessGroup next;
             if (round == rank) {
                 group.abort();

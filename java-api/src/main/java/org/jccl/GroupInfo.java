@@ -38,7 +38,12 @@ public record GroupInfo(
         if (rank < 0 || rank >= size || worldRanks.size() != size) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "no group: rank " + rank + " of " + size + ", world ranks " + worldRanks);
+                    "not a valid group: rank "
+                            + rank
+                            + " of "
+                            + size
+                            + ", world ranks "
+                            + worldRanks);
         }
     }
 

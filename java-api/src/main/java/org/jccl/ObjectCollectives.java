@@ -369,7 +369,7 @@ public final class ObjectCollectives {
         if (sends && given.size() != group.size()) {
             throw usage(
                     group,
-                    "values must hold one for each of the %s ranks, got %s"
+                    "values must hold one value for each of the %s ranks, got %s"
                             .formatted(group.size(), given.size()),
                     null);
         }
@@ -452,7 +452,7 @@ public final class ObjectCollectives {
                 ? mine.failure
                 : usage(
                         group,
-                        "an object of rank %s is null or cannot be encoded; its exception has the reason"
+                        "an object of rank %s is null or cannot be encoded; see the exception on that rank"
                                 .formatted(rank),
                         null);
     }
@@ -481,7 +481,7 @@ public final class ObjectCollectives {
     private static UsageException impossible(ProcessGroup group, long size) {
         return usage(
                 group,
-                "a rank has objects of %s bytes, expected 0 to %s as Java's arrays hold; do all ranks make the same call?"
+                "a rank announced objects of %s bytes, but a Java array holds 0 to %s; check that all ranks make the same call"
                         .formatted(size, PickledBytes.MAX_LENGTH),
                 null);
     }

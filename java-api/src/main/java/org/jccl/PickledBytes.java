@@ -77,7 +77,7 @@ final class PickledBytes {
                 }
             }
         } catch (BufferUnderflowException e) {
-            throw notBytes("only " + pickle.length + " bytes of a pickle");
+            throw notBytes("only " + pickle.length + " bytes and is incomplete");
         }
     }
 

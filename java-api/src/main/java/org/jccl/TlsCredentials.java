@@ -85,7 +85,7 @@ public final class TlsCredentials {
      */
     public static TlsCredentials ofPem(String certificate, String key, String authorities) {
         if (certificate == null || key == null || authorities == null) {
-            throw usage("the certificate, the key or the authorities are null", null);
+            throw usage("the certificate, the key or the authorities is null", null);
         }
         return of(
                 new Pem("the text of the certificate", certificate),
@@ -115,7 +115,7 @@ public final class TlsCredentials {
             return Optional.empty();
         }
         if (!missing.isEmpty()) {
-            throw usage("of " + names + " these are not set: " + missing, null);
+            throw usage("of " + names + " only some are set; also set " + missing, null);
         }
         List<Path> files = names.stream().map(name -> path(name, environment.get(name))).toList();
         return Optional.of(ofFiles(files.get(0), files.get(1), files.get(2)));
@@ -199,12 +199,12 @@ public final class TlsCredentials {
             // The cause may quote the key.
             throw usage(
                     pem.source
-                            + " has no private key of the algorithm of the certificate, "
+                            + " has no private key for the algorithm of the certificate, "
                             + of.getAlgorithm()
                             + ", or this Java runtime lacks the algorithm (module jdk.crypto.ec)",
                     null);
         }
-        throw usage("the key in " + pem.source + " is not that of the certificate", null);
+        throw usage("the key in " + pem.source + " does not belong to the certificate", null);
     }
 
     private static boolean belongTogether(PrivateKey key, PublicKey of)

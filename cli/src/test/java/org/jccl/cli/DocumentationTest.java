@@ -216,7 +216,7 @@ final class DocumentationTest {
                         "Cannot connect to the store",
                         "did not join within",
                         "init method '",
-                        "have not come",
+                        "have not arrived",
                         "this operation has not completed",
                         "but the group was made for",
                         "no backend of the group takes the device",

@@ -162,7 +162,7 @@ final class TraceCommandTest {
         String trace = folder.resolve("trace.json").toString();
         assertThat(Command.jccl("trace", folder.toString(), "-o", trace).out())
                 .contains(
-                        "barrier() of world (test) #0 did not end: ranks [2] have not come to it");
+                        "barrier() of world (test) #0 did not end: ranks [2] have not reached it");
         Command step = Command.jccl("trace", folder.toString(), "-o", trace, "--step=nothing");
         assertThat(step.exitCode()).isEqualTo(1);
         assertThat(step.err()).contains("no collective has 'nothing' in its text");

@@ -100,10 +100,11 @@ final class WaitLogTest {
     void theLowestRankThatHasComeNamesTheMissingAndTheHostsOfTheOthers() {
         assertThat(missing(0, 12, rank -> rank < 10))
                 .contains(
-                        "ranks [10, 11] of 12 have not come; ranks [0-9] have ([0-7] on host0,"
+                        "ranks [10, 11] of 12 have not arrived; ranks [0-9] have ([0-7] on host0,"
                                 + " [8, 9] on host1)");
         assertThat(missing(2, 4, rank -> rank >= 2))
-                .contains("ranks [0, 1] of 4 have not come; ranks [2, 3] have ([2, 3] on host0)");
+                .contains(
+                        "ranks [0, 1] of 4 have not arrived; ranks [2, 3] have ([2, 3] on host0)");
         assertThat(missing(3, 4, rank -> rank >= 2)).isEmpty();
         assertThat(missing(0, 4, rank -> true)).isEmpty();
     }
@@ -117,15 +118,15 @@ final class WaitLogTest {
                                 ranks -> here(ranks, rank -> rank == 0),
                                 away -> "; ranks " + away + " want more"))
                 .contains(
-                        "ranks [1] of 2 have not come; ranks [0] have ([0] on host0); ranks [1] want"
-                                + " more");
+                        "ranks [1] of 2 have not arrived; ranks [0] have ([0] on host0); ranks [1]"
+                                + " want more");
     }
 
     @Test
     void theLineStaysShortWhereThousandsAreMissing() {
         assertThat(missing(0, 10_000, rank -> rank % 2 == 0).orElseThrow())
-                .contains("59, 61, 63, and 4968 more] of 10000 have not come")
-                .contains("[56, 58, 60, 62] on host7, the others on 1242 more hosts)")
+                .contains("59, 61, 63, and 4968 more] of 10000 have not arrived")
+                .contains("[56, 58, 60, 62] on host7, others on 1242 more hosts)")
                 .hasSizeLessThan(800);
     }
 
@@ -146,7 +147,7 @@ final class WaitLogTest {
                         line ->
                                 assertThat(line)
                                         .matches("rank 0 has waited for 1\\d s: .*")
-                                        .contains("ranks [1] of 3 have not come; ranks [0, 2]")
+                                        .contains("ranks [1] of 3 have not arrived; ranks [0, 2]")
                                         .contains("have ([0, 2] on " + host + ")"))
                 .anySatisfy(
                         line ->
@@ -158,7 +159,7 @@ final class WaitLogTest {
                         line ->
                                 assertThat(line)
                                         .startsWith("world, rank 2 has waited for")
-                                        .contains("ranks [0, 1] of 4 have not come")
+                                        .contains("ranks [0, 1] of 4 have not arrived")
                                         .contains("[2, 3] on " + host));
         Rendezvous one = join(served + 1);
         one.close();

@@ -108,7 +108,7 @@ final class FormingTest {
     void aDeviceWhoseLibraryIsOccupiedIsNamedAndOthersAreFree() throws Exception {
         assertThat(ChildJvm.outputOf(Beside.class, Map.of(), SLOW))
                 .contains("npu:1: formed")
-                .containsPattern("rank 1: .*rank 0 put no HCCL root info")
+                .containsPattern("rank 1: .*rank 0 did not write the HCCL root info")
                 .containsPattern("rank 0: .*HcclCommInitRootInfoConfig did not finish")
                 .containsPattern(
                         "npu:0: .*waited [0-9]+ m?s to form rank 0 of 1 of group world on npu:0, because"

@@ -48,7 +48,7 @@ public final class Arrivals {
     private static final int STOPPED = -1;
 
     private static final String SILENT =
-            "the store does not answer, so nobody knows which have not come";
+            "the store does not answer, so the missing ranks are unknown";
 
     private final Store store;
     private final int size;
@@ -128,7 +128,7 @@ public final class Arrivals {
             String absent = absent(everybody(), e);
             String why =
                     absent.equals(allArrived())
-                            ? absent + ", but rank 0 has not passed on what they said"
+                            ? absent + ", but rank 0 did not pass on their values"
                             : absent;
             byte[] decided = stop(encodeStopped(rank, why), e);
             if (stopped(decided).isPresent()) {
@@ -151,7 +151,7 @@ public final class Arrivals {
         AtomicReference<byte[]> decided = new AtomicReference<>(stopped);
         Runnable decide = () -> decided.set(store.compareSet(everything(), new byte[0], stopped));
         CleanUp.run(
-                "saying that a rank waits no longer",
+                "reporting that a rank stopped waiting",
                 () -> {
                     BoundedCall call = BoundedCall.start("jccl-waits-no-longer", decide);
                     // A store that answers again may still notify ranks that arrive later.
@@ -171,8 +171,7 @@ public final class Arrivals {
                                     what
                                             + ": "
                                             + why
-                                            + "; see whether all ranks run and make the same"
-                                            + " group");
+                                            + "; check that all ranks run and make the same group");
                         });
     }
 
@@ -183,7 +182,7 @@ public final class Arrivals {
                                 corrupt(
                                         everything(),
                                         text(all),
-                                        "of rank 0 instead of what " + size + " ranks said"));
+                                        "of rank 0 instead of the values of " + size + " ranks"));
     }
 
     // The one value that ends an exchange for all ranks: either what every rank wrote, or the
@@ -197,7 +196,7 @@ public final class Arrivals {
     }
 
     private static byte[] encodeStopped(int rank, String why) {
-        byte[] text = ("rank " + rank + " waits no longer: " + why).getBytes(UTF_8);
+        byte[] text = ("rank " + rank + " stopped waiting: " + why).getBytes(UTF_8);
         return ByteBuffer.allocate(Integer.BYTES + text.length).putInt(STOPPED).put(text).array();
     }
 
@@ -279,11 +278,11 @@ public final class Arrivals {
         return new OperationTimeoutException(
                 FailureContext.NONE,
                 what
-                        + ": not all ranks came within "
+                        + ": not all ranks arrived within "
                         + Durations.rounded(timeout)
                         + ": "
                         + absent
-                        + "; see whether they run and make the same group",
+                        + "; check that they run and make the same group",
                 SilentStore.asCause(cause));
     }
 
@@ -293,8 +292,8 @@ public final class Arrivals {
      * at most two seconds.
      *
      * @param rank this rank
-     * @return for instance {@code ranks [1, 3] of 4 have not come}, or {@code all 4 have come, and
-     *     all but ranks [2] have given up}
+     * @return for instance {@code ranks [1, 3] of 4 have not arrived}, or {@code all 4 ranks have
+     *     arrived, and all except ranks [2] have given up}
      */
     public String giveUp(int rank) {
         return withinGracePeriod(
@@ -317,8 +316,8 @@ public final class Arrivals {
         } catch (StoreTimeoutException e) {
             silent = missing(store, everybody(), this::gaveUpKey); // none if the last was late
         }
-        return "all %s have come, and %shave given up"
-                .formatted(size, silent.isEmpty() ? "" : "all but ranks " + ranks(silent) + " ");
+        return "all %s ranks have arrived, and %shave given up"
+                .formatted(size, silent.isEmpty() ? "" : "all except ranks " + ranks(silent) + " ");
     }
 
     private String gaveUpKey(int rank) {
@@ -335,11 +334,11 @@ public final class Arrivals {
     private String describe(List<Integer> missing) {
         return missing.isEmpty()
                 ? allArrived()
-                : "ranks " + ranks(missing) + " of " + size + " have not come";
+                : "ranks " + ranks(missing) + " of " + size + " have not arrived";
     }
 
     private String allArrived() {
-        return "all " + size + " have come by now";
+        return "all " + size + " ranks have arrived by now";
     }
 
     /**
@@ -354,7 +353,7 @@ public final class Arrivals {
                 return found.get();
             }
         } catch (JcclException e) {
-            CleanUp.log("looking for ranks that have not come", e);
+            CleanUp.log("looking for missing ranks", e);
         }
         return SILENT;
     }
@@ -450,7 +449,7 @@ public final class Arrivals {
                     }
                 };
         CleanUp.run(
-                "keys of ranks that have met",
+                "deleting the keys of a completed rendezvous",
                 () -> BoundedCall.run("jccl-leave-meeting", leave, GRACE_PERIOD));
     }
 

@@ -77,7 +77,8 @@ public sealed interface Communicator extends AutoCloseable
     default void register(long address, long bytes) {
         throw new UsageException(
                 FailureContext.NONE,
-                "register: the library of this backend does not register memory; use the tensor as it is");
+                "register: the library of this backend does not register memory; use the tensor"
+                        + " without registering it");
     }
 
     /**

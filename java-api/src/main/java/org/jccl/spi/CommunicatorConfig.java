@@ -110,7 +110,8 @@ public record CommunicatorConfig(
                                     arrivals.giveUp(rank, e),
                                     interop == Interop.NONE
                                             ? ""
-                                            : ", except ranks that do not run JCCL"),
+                                            : " (ranks that do not run JCCL always appear as"
+                                                    + " missing)"),
                     e);
         }
         if (interop == Interop.NONE) {
@@ -132,13 +133,16 @@ public record CommunicatorConfig(
      * @throws UsageException if there is no store
      */
     public byte[] fetch(String key, int length, String what, Duration within) {
-        Store shared = requireStore("the " + what + " of rank 0 comes through a store");
+        Store shared = requireStore("the " + what + " of rank 0 is shared through a store");
         try {
             shared.await(List.of(key), within);
         } catch (StoreTimeoutException e) {
             throw new OperationTimeoutException(
                     FailureContext.NONE,
-                    "rank 0 put no " + what + " into the store in " + Durations.rounded(within),
+                    "rank 0 did not write the "
+                            + what
+                            + " to the store within "
+                            + Durations.rounded(within),
                     SilentStore.asCause(e));
         }
         byte[] value = shared.get(key);

@@ -148,9 +148,9 @@ public final class WaitLog {
             List<String> rest = byHost.subList(MAX_HOSTS, byHost.size());
             int more = rest.size();
             rest.clear();
-            byHost.add("the others on " + more + " more hosts");
+            byHost.add("others on " + more + " more hosts");
         }
-        return "ranks %s of %s have not come; ranks %s have%s"
+        return "ranks %s of %s have not arrived; ranks %s have%s"
                 .formatted(
                         Arrivals.ranks(away),
                         arrived.size() + away.size(),
@@ -175,7 +175,7 @@ public final class WaitLog {
             Thread.currentThread().interrupt();
         } catch (JcclException e) {
             // The wait uses the same store and reports its failure.
-            LOGGER.log(Level.DEBUG, "cannot find out what " + waiter + " waits for", e);
+            LOGGER.log(Level.DEBUG, "cannot determine which ranks " + waiter + " waits for", e);
         }
     }
 

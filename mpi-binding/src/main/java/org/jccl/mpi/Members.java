@@ -109,7 +109,7 @@ final class Members {
     String giveUp() {
         return config.store()
                 .map(store -> arrivals(store).giveUp(config.rank()))
-                .orElse("see whether all ranks run and make the same group");
+                .orElse("check that all ranks run and make the same group");
     }
 
     private Arrivals arrivals(Store store) {

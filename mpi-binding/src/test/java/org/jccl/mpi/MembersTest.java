@@ -81,7 +81,7 @@ final class MembersTest {
         assertThatThrownBy(() -> worldRanks(expires(Duration.ofMillis(1))))
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining("group 'g', rank 0")
-                .hasMessageContaining("ranks [1] of 2 have not come");
+                .hasMessageContaining("ranks [1] of 2 have not arrived");
     }
 
     @Test

@@ -163,7 +163,7 @@ final class NcclIds {
             if (System.nanoTime() - deadline >= 0) {
                 throw new OperationTimeoutException(
                         FailureContext.NONE,
-                        "no rank put an NCCL id into the store in %s, neither as %s under the key %s nor as %s under %s%s"
+                        "no rank wrote an NCCL id to the store within %s, neither as %s under the key %s nor as %s under %s%s"
                                 .formatted(
                                         Durations.rounded(config.joinTimeout()),
                                         spoken(NcclKeys.isNewer(config.interop())),

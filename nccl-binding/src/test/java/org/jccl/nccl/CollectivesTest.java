@@ -265,12 +265,12 @@ final class CollectivesTest {
         // With PyTorch's ranks nobody is asked before whether all have come.
         assertThatThrownBy(() -> joinAlone(1, NcclOptions.defaults(), Interop.TORCH))
                 .hasMessageContaining("no rank put an NCCL id")
-                .hasMessageContaining("ranks [0] of 2 have not come");
+                .hasMessageContaining("ranks [0] of 2 have not arrived");
         for (boolean blocking : new boolean[] {true, false}) {
             NcclOptions options = NcclOptions.builder().blocking(blocking).build();
             assertThatThrownBy(() -> joinAlone(0, options, Interop.TORCH))
                     .hasMessageContaining("ncclCommInitRankConfig did not finish")
-                    .hasMessageContaining("ranks [1] of 2 have not come");
+                    .hasMessageContaining("ranks [1] of 2 have not arrived");
         }
     }
 

@@ -81,7 +81,7 @@ final class ChipMapTest {
             CommunicatorConfig hasty = rank(0, 2, 0, store, expires(Duration.ofMillis(50)));
             assertThatThrownBy(() -> ChipMap.of(hasty, ScclOptions.defaults(), Map.of()))
                     .isInstanceOf(OperationTimeoutException.class)
-                    .hasMessageContaining("ranks [1] of 2 have not come");
+                    .hasMessageContaining("ranks [1] of 2 have not arrived");
         }
     }
 

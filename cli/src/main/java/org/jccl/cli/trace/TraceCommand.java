@@ -152,7 +152,7 @@ public final class TraceCommand implements Callable<Integer> {
                         each ->
                                 out.printf(
                                         Locale.ROOT,
-                                        "%s of %s #%d did not end: ranks %s have not come to it, or"
+                                        "%s of %s #%d did not end: ranks %s have not reached it, or"
                                                 + " have recorded nothing%n",
                                         each.name(),
                                         each.group(),

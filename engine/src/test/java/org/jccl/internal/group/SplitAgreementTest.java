@@ -23,10 +23,10 @@ class SplitAgreementTest {
         FailureContext two = FailureContext.ofGroup("g", 2);
         assertThatThrownBy(() -> new SplitAgreement(store, "s/", two, 4).enter(0, 0, Duration.ZERO))
                 .isInstanceOf(OperationTimeoutException.class)
-                .hasMessageContaining("ranks [0, 1, 3] of 4 have not come");
+                .hasMessageContaining("ranks [0, 1, 3] of 4 have not arrived");
         assertThatThrownBy(
                         () -> new SplitAgreement(store, "s/", zero, 4).enter(0, 0, Duration.ZERO))
-                .hasMessageContaining("ranks [1, 3] of 4 have not come");
+                .hasMessageContaining("ranks [1, 3] of 4 have not arrived");
     }
 
     /** Other processes wrote it, or another job that uses the same store. */

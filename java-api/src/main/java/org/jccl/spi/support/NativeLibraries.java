@@ -128,7 +128,7 @@ public final class NativeLibraries {
         text.append("\nSet -D")
                 .append(CACHE_PROPERTY)
                 .append("=DIR to a directory that is writable, allows executable files, and that")
-                .append(" others cannot change.");
+                .append(" other users cannot write to.");
         BackendUnavailableException failure =
                 new BackendUnavailableException(FailureContext.NONE, text.toString());
         attempts.forEach(failure::addSuppressed);
@@ -274,7 +274,7 @@ public final class NativeLibraries {
         }
         text.append("\nSet -D")
                 .append(property)
-                .append("=DIR to a directory that others cannot change.");
+                .append("=DIR to a directory that other users cannot write to.");
         throw new BackendUnavailableException(FailureContext.NONE, text.toString());
     }
 

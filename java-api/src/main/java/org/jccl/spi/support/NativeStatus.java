@@ -57,7 +57,7 @@ public enum NativeStatus {
             case PEER_LOST ->
                     new PeerLostException(
                             context,
-                            "%s; look at that rank's log, close the group and build a new one on the ranks that are left"
+                            "%s; look at that rank's log, close the group and build a new one on the remaining ranks"
                                     .formatted(reason),
                             peer);
             case INVALID -> new UsageException(context, reason);

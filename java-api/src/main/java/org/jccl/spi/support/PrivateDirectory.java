@@ -101,12 +101,12 @@ final class PrivateDirectory {
             boolean last = isLast && path.equals(real);
             if (entry.owner != self && (last || entry.owner != ROOT)) {
                 throw new IOException(
-                        "%s belongs to user %s and not to this one (%s), so its content cannot be trusted"
+                        "%s belongs to user %s, not to this user (%s), so its content cannot be trusted"
                                 .formatted(path, entry.owner, self));
             }
             if (entry.othersMayWrite() && (last || !entry.sticky())) {
                 throw new IOException(
-                        "others may write to " + path + ", so its content cannot be trusted");
+                        "other users may write to " + path + ", so its content cannot be trusted");
             }
         }
     }

@@ -131,7 +131,7 @@ class PrivateDirectoryTest {
         load();
         loaded.clear();
         mode(middle, "rwxrwxrwx");
-        assertThatThrownBy(this::load).hasMessageContaining("others may write to " + middle);
+        assertThatThrownBy(this::load).hasMessageContaining("other users may write to " + middle);
         mode(middle, "rwxr-xr-x");
         load();
         give(middle, NOBODY);
@@ -145,7 +145,7 @@ class PrivateDirectoryTest {
         Path theirs = Files.createDirectory(directory.resolve("theirs"));
         System.setProperty(NativeLibraries.CACHE_PROPERTY, theirs.resolve("a/cache").toString());
         mode(theirs, "rwxrwxrwx");
-        assertThatThrownBy(this::load).hasMessageContaining("others may write to " + theirs);
+        assertThatThrownBy(this::load).hasMessageContaining("other users may write to " + theirs);
         assertThat(theirs).isEmptyDirectory();
         mode(theirs, "rwxr-xr-x");
         give(theirs, NOBODY);
@@ -171,7 +171,7 @@ class PrivateDirectoryTest {
         mode(shared, "rwxrwxr-x");
         load();
         Files.setAttribute(shared, "unix:gid", NOBODY);
-        assertThatThrownBy(this::load).hasMessageContaining("others may write to " + shared);
+        assertThatThrownBy(this::load).hasMessageContaining("other users may write to " + shared);
     }
 
     @Test

@@ -471,7 +471,10 @@ public final class Rendezvous implements AutoCloseable {
     private static String missing(TcpStore store, Membership member) {
         List<Integer> all = IntStream.range(0, member.worldSize()).boxed().toList();
         List<Integer> silent = Arrivals.missing(store, all, Rendezvous::hereKey);
-        return "ranks " + Arrivals.ranks(silent) + ", except ranks that do not run JCCL";
+        return "ranks "
+                + Arrivals.ranks(silent)
+                + " (ranks that do not run JCCL always appear as"
+                + " missing)";
     }
 
     private static String hereKey(int rank) {

@@ -75,8 +75,8 @@ final class ArrivalsTest {
                                 arrivals.exchange(
                                         1, bytes("x"), expires(Duration.ofMillis(1)), "test", LONG))
                 .isInstanceOf(OperationTimeoutException.class)
-                .hasMessageContaining("test: not all ranks came within 30 s")
-                .hasMessageContaining("ranks [0, 2] of 3 have not come");
+                .hasMessageContaining("test: not all ranks arrived within 30 s")
+                .hasMessageContaining("ranks [0, 2] of 3 have not arrived");
         Arrivals others = new Arrivals(store, 3, rank -> "there/" + rank);
         others.arrive(0, bytes("x"));
         others.arrive(2, bytes("x"));
@@ -85,7 +85,7 @@ final class ArrivalsTest {
                                 others.exchange(
                                         1, bytes("x"), expires(Duration.ofMillis(1)), "test", LONG))
                 .isInstanceOf(OperationTimeoutException.class)
-                .hasMessageContaining("all 3 have come by now")
+                .hasMessageContaining("all 3 ranks have arrived by now")
                 .hasMessageContaining("rank 0 has not passed on what they said");
     }
 
@@ -97,12 +97,12 @@ final class ArrivalsTest {
                         () ->
                                 arrivals.exchange(
                                         1, bytes("x"), expires(Duration.ofMillis(1)), "test", LONG))
-                .hasMessageContaining("ranks [0] of 3 have not come");
+                .hasMessageContaining("ranks [0] of 3 have not arrived");
         for (int rank : new int[] {0, 2}) {
             assertThatThrownBy(() -> arrivals.exchange(rank, bytes("x"), LONG, "test", LONG))
                     .isInstanceOf(OperationTimeoutException.class)
                     .hasMessageContaining(
-                            "test: rank 1 waits no longer: ranks [0] of 3 have not come");
+                            "test: rank 1 stopped waiting: ranks [0] of 3 have not arrived");
         }
     }
 
@@ -136,7 +136,7 @@ final class ArrivalsTest {
             assertThatThrownBy(() -> arrivals.exchange(1, bytes("x"), LONG, "test", LONG))
                     .isInstanceOf(BootstrapException.class)
                     .hasMessageContaining("key here/0/all")
-                    .hasMessageContaining("of rank 0 instead of what 3 ranks said");
+                    .hasMessageContaining("of rank 0 instead of the values of 3 ranks");
         }
     }
 
@@ -175,27 +175,27 @@ final class ArrivalsTest {
         arrivals.arrive(1, bytes("x"));
         assertThatThrownBy(() -> arrivals.await(expires(Duration.ofMillis(1)), "test", LONG))
                 .isInstanceOf(OperationTimeoutException.class)
-                .hasMessageContaining("test: not all ranks came within 30 s")
-                .hasMessageContaining("ranks [0, 2] of 3 have not come");
+                .hasMessageContaining("test: not all ranks arrived within 30 s")
+                .hasMessageContaining("ranks [0, 2] of 3 have not arrived");
         assertThatThrownBy(
                         () ->
                                 arrivals.await(
                                         List.of(1, 2), expires(Duration.ofMillis(1)), "test", LONG))
-                .hasMessageContaining("ranks [2] of 3 have not come");
+                .hasMessageContaining("ranks [2] of 3 have not arrived");
     }
 
     @Test
     void namesThoseWhoCameAndDoNotGiveUpAsTheOthersDo() throws Exception {
         arrivals.arrive(0, bytes("x"));
         arrivals.arrive(1, bytes("x"));
-        assertThat(arrivals.giveUp(0)).isEqualTo("ranks [2] of 3 have not come");
+        assertThat(arrivals.giveUp(0)).isEqualTo("ranks [2] of 3 have not arrived");
         arrivals.arrive(2, bytes("x"));
         CompletableFuture<String> first = CompletableFuture.supplyAsync(() -> arrivals.giveUp(0));
         assertThat(arrivals.giveUp(2))
-                .isEqualTo("all 3 have come, and all but ranks [1] have given up");
+                .isEqualTo("all 3 ranks have arrived, and all except ranks [1] have given up");
         assertThat(first.get(30, TimeUnit.SECONDS))
-                .isEqualTo("all 3 have come, and all but ranks [1] have given up");
-        assertThat(arrivals.giveUp(1)).isEqualTo("all 3 have come, and have given up");
+                .isEqualTo("all 3 ranks have arrived, and all except ranks [1] have given up");
+        assertThat(arrivals.giveUp(1)).isEqualTo("all 3 ranks have arrived, and have given up");
     }
 
     @Test
@@ -215,7 +215,7 @@ final class ArrivalsTest {
         Arrivals asked = new Arrivals(late, 2, rank -> rank == 0 ? "first" : "last");
         asked.arrive(0, bytes("x"));
         asked.arrive(1, bytes("x"));
-        assertThat(asked.giveUp(0)).isEqualTo("all 2 have come, and have given up");
+        assertThat(asked.giveUp(0)).isEqualTo("all 2 ranks have arrived, and have given up");
     }
 
     @Test

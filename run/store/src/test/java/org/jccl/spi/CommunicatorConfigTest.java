@@ -94,7 +94,7 @@ final class CommunicatorConfigTest {
             CommunicatorConfig config = config(store, expires(Duration.ofMillis(1)), null);
             assertThatThrownBy(() -> config.fetch("id", 3, "mine id", WITHIN))
                     .isInstanceOf(OperationTimeoutException.class)
-                    .hasMessage("rank 0 put no mine id into the store in 100 ms")
+                    .hasMessage("rank 0 did not write the mine id to the store within 100 ms")
                     .hasNoCause();
         }
     }
@@ -107,7 +107,8 @@ final class CommunicatorConfigTest {
             assertThatThrownBy(() -> config.join("split", List.of(), this::lateForming))
                     .isInstanceOf(OperationTimeoutException.class)
                     .hasMessage(
-                            "mine took too long; all 2 have come, and all but ranks [0] have given up");
+                            "mine took too long; all 2 ranks have arrived, and all except ranks"
+                                    + " [0] have given up");
         }
     }
 

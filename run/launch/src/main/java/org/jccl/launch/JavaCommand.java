@@ -161,7 +161,7 @@ final class JavaCommand {
     private static BootstrapException unknownVersion(Path executable, String why, Exception cause) {
         return new BootstrapException(
                 FailureContext.NONE,
-                "cannot tell the version of "
+                "cannot determine the version of "
                         + executable
                         + ": "
                         + why

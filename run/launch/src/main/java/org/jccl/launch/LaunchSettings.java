@@ -66,15 +66,16 @@ record LaunchSettings(
                 "with " + nodes + " nodes, give the address of node 0 and a port as the master");
         check(
                 lostRanks != LostRanks.KEEP_OTHERS || nodes == 1,
-                "survivors are kept in jobs of one node only; over several, replace lost ranks");
+                "survivors can be kept only in a job of one node; with several nodes, replace lost"
+                        + " ranks");
         check(
                 lostRanks != LostRanks.REPLACE || maxRestarts > 0,
-                "lost ranks are to be replaced, but none may be started again; give a number of restarts");
+                "replacing lost ranks needs at least one restart; give a number of restarts");
         check(
                 logs.folder().isEmpty() || isBelow(logs.folder().get(), runId),
                 "the run id '"
                         + runId
-                        + "' leads out of the log folder "
+                        + "' names a folder outside the log folder "
                         + logs.folder().map(Path::toString).orElse("")
                         + "; give a name");
         List<String> names = roles.stream().map(LaunchRole::name).toList();
@@ -84,7 +85,10 @@ record LaunchSettings(
         long world = (long) nodes * roles.stream().mapToLong(LaunchRole::ranks).sum();
         check(
                 world <= Membership.MAX_RANKS,
-                world + " ranks are more than " + Membership.MAX_RANKS + ", the most of a world");
+                world
+                        + " ranks are more than "
+                        + Membership.MAX_RANKS
+                        + ", the largest world size");
     }
 
     private static boolean isBelow(Path folder, String name) {

@@ -67,11 +67,13 @@ final class NodeAgreement implements OtherNodes {
         if (!Arrays.equals(store.compareSet("claims/" + node, new byte[0], own), own)) {
             if (!replacesRanks()) {
                 throw mismatch(
-                        "two launchers of run '%s' say they are node %d", settings.runId(), node);
+                        "two launchers of run '%s' both claim to be node %d",
+                        settings.runId(), node);
             }
             LOGGER.log(
                     Level.WARNING,
-                    "another launcher of run ''{0}'' was node {1} before; its ranks, if any are left, lose their places",
+                    "another launcher of run ''{0}'' was node {1} before; this launcher's ranks"
+                            + " replace its remaining ranks, if any",
                     settings.runId(),
                     node);
         }
@@ -91,7 +93,7 @@ final class NodeAgreement implements OtherNodes {
                             + node
                             + ": not every node of run '"
                             + settings.runId()
-                            + "' came: "
+                            + "' arrived: "
                             + e.getMessage()
                             + ". Start 'jccl run' with the same run id, --nnodes and master on each",
                     e);
@@ -169,7 +171,7 @@ final class NodeAgreement implements OtherNodes {
                 // one.
                 store.set(
                         GIVEN_UP,
-                        StoredText.bytes("node " + settings.nodeRank() + " waits no longer"));
+                        StoredText.bytes("node " + settings.nodeRank() + " stopped waiting"));
             }
             if (!restart) {
                 sayGoodbye();

@@ -93,7 +93,7 @@ final class OrphanReaper implements AutoCloseable {
             input.write('\n');
         } catch (IOException e) {
             System.getLogger(ProcessLauncher.class.getName())
-                    .log(Level.DEBUG, "the shell that watches this launcher has ended before", e);
+                    .log(Level.DEBUG, "the shell that watches this launcher has already ended", e);
         }
     }
 }

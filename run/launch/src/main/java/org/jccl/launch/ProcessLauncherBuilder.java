@@ -170,7 +170,7 @@ public final class ProcessLauncherBuilder {
         text(name, "name of the variable");
         check(
                 !name.isEmpty() && name.indexOf('=') < 0,
-                "the name of the variable is '" + name + "'; it is not empty and has no '='");
+                "the name of the variable is '" + name + "'; it must not be empty or contain '='");
         environment.put(name, text(value, "value of " + name));
         return this;
     }
@@ -197,7 +197,7 @@ public final class ProcessLauncherBuilder {
      * @return this
      */
     public ProcessLauncherBuilder nodes(int nodes, int nodeRank) {
-        check(nodes >= 1, "the number of nodes is " + nodes + "; it is at least 1");
+        check(nodes >= 1, "the number of nodes is " + nodes + "; it must be at least 1");
         check(
                 nodeRank >= 0 && nodeRank < nodes,
                 "node rank " + nodeRank + " does not exist among " + nodes + " nodes");
@@ -258,7 +258,7 @@ public final class ProcessLauncherBuilder {
      * @return this
      */
     public ProcessLauncherBuilder maxRestarts(int restarts) {
-        check(restarts >= 0, "the number of restarts is " + restarts + "; it is at least 0");
+        check(restarts >= 0, "the number of restarts is " + restarts + "; it must be at least 0");
         this.maxRestarts = restarts;
         return this;
     }
@@ -505,7 +505,7 @@ public final class ProcessLauncherBuilder {
     /** Rejects a text with the character 0, which no process can receive. */
     private static String text(String argument, String what) {
         given(argument, what);
-        check(argument.indexOf('\0') < 0, "the " + what + " has a character of value 0");
+        check(argument.indexOf('\0') < 0, "the " + what + " contains a NUL character");
         return argument;
     }
 

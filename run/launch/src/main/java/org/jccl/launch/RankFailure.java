@@ -80,7 +80,12 @@ public record RankFailure(
      */
     public String summary() {
         String end =
-                signal().map(name -> "ended with exit code " + exitCode + ", as by " + name)
+                signal().map(
+                                name ->
+                                        "ended with exit code "
+                                                + exitCode
+                                                + ", as if killed by "
+                                                + name)
                         .orElse("exited with code " + exitCode);
         return "rank " + rank + " on " + host + " (process " + pid + ") " + end;
     }
@@ -92,7 +97,8 @@ public record RankFailure(
         crashReport.ifPresent(path -> text.append("\n  its JVM crashed, see ").append(path));
         if (signal().filter("SIGKILL"::equals).isPresent()) {
             text.append(
-                    "\n  the process exited with this code itself, or was killed: by a user, or by the kernel for lack of memory, which dmesg shows");
+                    "\n  the process exited with this code itself, or was killed by a user or by"
+                            + " the kernel's out-of-memory killer (see dmesg)");
         }
         if (!lastLines.stream().allMatch(String::isBlank)) {
             text.append("\n  its last lines:");

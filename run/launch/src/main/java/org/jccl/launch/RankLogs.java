@@ -73,7 +73,8 @@ record RankLogs(Optional<Path> folder, RankStreams tee, RankStreams redirects, S
             System.getLogger(ProcessLauncher.class.getName())
                     .log(
                             Level.INFO,
-                            "the logs of this job are in {0}, because {1} has those of another",
+                            "the logs of this job are in {0}, because {1} has the logs of another"
+                                    + " job",
                             next,
                             wanted);
         }

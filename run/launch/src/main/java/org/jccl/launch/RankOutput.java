@@ -187,7 +187,7 @@ final class RankOutput {
                         silent
                                 ? "{0} is held open by a process that the rank has started; the"
                                         + " launcher does not wait for it"
-                                : "the lines of {0} are taken too slowly; the launcher does not"
+                                : "the lines of {0} are handled too slowly; the launcher does not"
                                         + " wait for the rest",
                         name);
             }

@@ -16,7 +16,7 @@ class RankFailureTest {
     @Test
     void aProcessMayHaveChosenTheExitCodeOfSigkill() {
         assertThat(text(137))
-                .contains("exit code 137, as by SIGKILL", "exited with this code itself");
+                .contains("exit code 137, as if killed by SIGKILL", "exited with this code itself");
         assertThat(text(1)).endsWith("exited with code 1");
     }
 

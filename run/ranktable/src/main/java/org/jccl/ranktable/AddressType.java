@@ -8,8 +8,8 @@ import java.util.regex.Pattern;
 enum AddressType {
     /** Of Huawei's bus between devices. */
     EID("32 hexadecimal digits"),
-    IPV4("an IPv4 address in digits"),
-    IPV6("an IPv6 address in digits");
+    IPV4("a numeric IPv4 address"),
+    IPV6("a numeric IPv6 address");
 
     private static final Pattern DIGITS = Pattern.compile("[0-9a-fA-F]{32}");
 

@@ -42,7 +42,7 @@ final class Addresses {
                                 + firstAt.path()
                                 + " is "
                                 + firstAt.describe()
-                                + ": all are IPv4 or all are IPv6");
+                                + ": use IPv4 for all, or IPv6 for all");
             }
         }
         return addresses;
@@ -55,7 +55,7 @@ final class Addresses {
             String address = part.strip();
             InetAddress parsed = parse(address);
             if (parsed == null) {
-                at.fault("is " + at.describe() + ": give IPv4 or IPv6 addresses in digits");
+                at.fault("is " + at.describe() + ": give numeric IPv4 or IPv6 addresses");
                 return Map.of();
             }
             addresses.put(address, parsed);

@@ -64,7 +64,7 @@ final class GroupListReader {
     /** Returns how many devices it has. */
     private int readInstance(Element instance) {
         if (!ranksAreGiven) {
-            instance.text("pod_name", "the process finds itself by it")
+            instance.text("pod_name", "the process finds its own entry by this name")
                     .ifPresent(
                             name ->
                                     Devices.checkUnique(

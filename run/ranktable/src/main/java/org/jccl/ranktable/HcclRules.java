@@ -81,7 +81,7 @@ final class HcclRules {
                                 + nodes.get(0).at.path()
                                 + " has "
                                 + first
-                                + ": all servers have the same number");
+                                + ": all servers must have the same number");
             }
         }
     }
@@ -101,7 +101,7 @@ final class HcclRules {
                                 + rows.get(0).at().path()
                                 + " has "
                                 + first
-                                + ": all devices have the same number");
+                                + ": all devices must have the same number");
             }
         }
     }

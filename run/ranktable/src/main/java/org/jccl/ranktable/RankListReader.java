@@ -171,7 +171,7 @@ final class RankListReader {
     }
 
     private List<Level> levels(Element rank) {
-        List<Element> list = rank.objects("level_list", "what the rank has in each layer");
+        List<Element> list = rank.objects("level_list", "list the layers of the rank");
         if (list.size() > MAX_LAYERS) {
             rank.field("level_list")
                     .orElseThrow()
@@ -189,7 +189,13 @@ final class RankListReader {
             if (levels.size() == 1 && level.layer > 0) {
                 number.fault("is " + level.layer + ": a rank's layers begin at 0");
             } else if (level.layer <= before) {
-                number.fault("is " + level.layer + " after " + before + ": layers ascend");
+                number.fault(
+                        "is "
+                                + level.layer
+                                + " after "
+                                + before
+                                + ": layers must be in"
+                                + " ascending order");
             }
             before = level.layer;
         }
@@ -201,7 +207,8 @@ final class RankListReader {
         Optional<String> instance =
                 at.text("net_instance_id", "name of the network that the rank is in");
         at.field("net_instance_id").ifPresent(id -> checkLength(id, MAX_NAME_LENGTH));
-        Optional<Element> list = at.required("rank_addr_list", "addresses of the rank there");
+        Optional<Element> list =
+                at.required("rank_addr_list", "addresses of the rank in this" + " layer");
         List<String> addresses = list.map(RankListReader::addresses).orElse(List.of());
         if (layer != Element.UNKNOWN && instance.isPresent() && list.isPresent()) {
             checkCount(list.get(), layer + " " + instance.get());

@@ -97,8 +97,8 @@ public final class RankTable {
             if (INITIALIZING.matcher(text).find()) {
                 throw new RankTableException(
                         name,
-                        "has the status \"initializing\": the operator has not completed it;"
-                                + " see the operator's log, and that every pod has its devices",
+                        "has the status \"initializing\": the operator has not completed it; see"
+                                + " the operator's log, and check that every pod has its devices",
                         null);
             }
             return TableReader.read(name, text);

@@ -162,12 +162,12 @@ public final class RankTableBuilder {
         Require.nonNull(plane, "plane");
         AddressType type =
                 AddressType.of(Require.nonNull(address, "address"))
-                        .orElseThrow(() -> usage(address + " is no EID, IPv4 or IPv6 address"));
+                        .orElseThrow(() -> usage(address + " is not an EID, IPv4 or IPv6 address"));
         for (String port : Require.nonNull(ports, "ports")) {
             Require.nonNull(port, "a port of " + address);
         }
         if (nodes.isEmpty() || nodes.get(nodes.size() - 1).devices().isEmpty()) {
-            throw usage("address " + address + " is of no device: call device first");
+            throw usage("address " + address + " belongs to no device: call device first");
         }
         String node = nodes.get(nodes.size() - 1).id();
         List<TableWriter.Place> own = places.computeIfAbsent(ranks - 1, rank -> new ArrayList<>());

@@ -55,14 +55,18 @@ final class TableReader {
         Optional<Element> version = table.field("version");
         if (lists.isEmpty()) {
             table.fault(
-                    "is no rank table: a node_list, a server_list, a rank_list or a group_list is"
-                            + " missing");
+                    "is not a rank table: a node_list, a server_list, a rank_list or a group_list"
+                            + " is missing");
             return Optional.empty();
         }
         for (String other : lists.subList(1, lists.size())) {
             table.field(other)
                     .orElseThrow()
-                    .fault("stands beside a " + lists.get(0) + ": a table has one of them");
+                    .fault(
+                            "is present together with "
+                                    + lists.get(0)
+                                    + ": a table has only one of these"
+                                    + " lists");
         }
         return switch (lists.get(0)) {
             case "node_list" -> Optional.of(RankTableFormat.SCCL_1_0);

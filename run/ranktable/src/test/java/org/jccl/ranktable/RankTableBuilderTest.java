@@ -174,7 +174,7 @@ class RankTableBuilderTest {
                 .hasMessageContaining("is in network pod0 of layer 0");
         assertThatThrownBy(() -> table.address(0, "pod0", "0", "host", "0/0"))
                 .isInstanceOf(UsageException.class)
-                .hasMessage("host is no EID, IPv4 or IPv6 address");
+                .hasMessage("host is not an EID, IPv4 or IPv6 address");
         assertThatThrownBy(table::build)
                 .isInstanceOf(RankTableException.class)
                 .hasMessageContaining("$.rank_list[0].level_list is an empty array");

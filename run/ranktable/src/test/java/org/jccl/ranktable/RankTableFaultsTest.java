@@ -62,16 +62,20 @@ class RankTableFaultsTest {
             delimiter = '|',
             quoteCharacter = '`',
             value = {
-                "[]   | $ is no rank table: a node_list, a server_list, a rank_list or a group_list is missing",
-                "{}   | $ is no rank table: a node_list, a server_list, a rank_list or a group_list is missing",
-                "null | $ is no rank table: a node_list, a server_list, a rank_list or a group_list is missing",
+                "[]   | $ is not a rank table: a node_list, a server_list, a rank_list or a"
+                        + " group_list is missing",
+                "{}   | $ is not a rank table: a node_list, a server_list, a rank_list or a"
+                        + " group_list is missing",
+                "null | $ is not a rank table: a node_list, a server_list, a rank_list or a"
+                        + " group_list is missing",
                 "{\"version\":\"2.0\",\"rank_count\":0,\"rank_list\":[]}"
                         + "| $.rank_list is an empty array: give an array with at least one object",
                 "{\"version\":\"1.0\",\"node_list\":[]}"
                         + "| $.node_list is an empty array: give an array with at least one object",
                 "{\"version\":\"1.0\",\"node_list\":7}"
                         + "| $.node_list is the number 7: give an array with at least one object",
-                "x | $ is no JSON: Unrecognized token 'x': was expecting (JSON String, Number, Array, Object or token 'null', 'true' or 'false')",
+                "x | $ is not JSON: Unrecognized token 'x': was expecting (JSON String, Number,"
+                        + " Array, Object or token 'null', 'true' or 'false')",
             })
     void isNoTable(String json, String fault) {
         assertThat(faults(json)).containsExactly(fault);
@@ -187,15 +191,16 @@ class RankTableFaultsTest {
                                                 "{\"net_layer\": 8, \"net_instance_id\": \"c\"}"))))
                 .containsExactlyInAnyOrder(
                         "$.rank_list[0].level_list[0].net_layer is 1: a rank's layers begin at 0",
-                        "$.rank_list[0].level_list[1].net_layer is 1 after 1: layers ascend",
+                        "$.rank_list[0].level_list[1].net_layer is 1 after 1: layers must be in"
+                                + " ascending order",
                         "$.rank_list[0].level_list[1].net_instance_id is \"\": give a text that is not"
                                 + " empty",
                         "$.rank_list[0].level_list[1].rank_addr_list is an object: give an array of"
                                 + " addresses",
                         "$.rank_list[0].level_list[2].net_layer is the number 8: give a whole number"
                                 + " from 0 to 7",
-                        "$.rank_list[0].level_list[2].rank_addr_list is missing: addresses of the rank"
-                                + " there");
+                        "$.rank_list[0].level_list[2].rank_addr_list is missing: addresses of the"
+                                + " rank in this layer");
         assertThat(
                         faults(
                                 rankList(
@@ -235,7 +240,7 @@ class RankTableFaultsTest {
                                 + "[1].ports[0] is \"0/1\", as is "
                                 + place
                                 + "[0].ports[0]: each may appear once",
-                        place + "[2].addr is \"10.0.0.256\": give an IPv4 address in digits",
+                        place + "[2].addr is \"10.0.0.256\": give a numeric IPv4 address",
                         place + "[3].addr_type is \"IPv4\": write EID, IPV4 or IPV6",
                         place + "[4].addr is \"10.0.0.4\": give 32 hexadecimal digits",
                         place + "[5].ports is an empty array: give an array of 1 to 16 ports",
@@ -343,22 +348,22 @@ class RankTableFaultsTest {
                         "$.server_list[0].device[1].device_ip is \"10.1.0.1,fd00::1\", as is"
                                 + " $.server_list[0].device[0].device_ip: each may appear once",
                         "$.server_list[0].device[1].device_ip is \"10.1.0.1,fd00::1\", but"
-                                + " $.server_list[0].device[0].device_ip is \"10.1.0.1\": all are"
-                                + " IPv4 or all are IPv6",
+                                + " $.server_list[0].device[0].device_ip is \"10.1.0.1\": use IPv4"
+                                + " for all, or IPv6 for all",
                         "$.server_list[0].device[1].device_ip has 2 addresses, but"
-                                + " $.server_list[0].device[0] has 1: all devices have the same"
-                                + " number",
+                                + " $.server_list[0].device[0] has 1: all devices must have the"
+                                + " same number",
                         "$.server_list[0].device[1].device_port is 0: ports begin at 1",
                         "$.server_list[0].device[1].host_port is \"65536\": give a whole number from"
                                 + " 0 to 65535",
-                        "$.server_list[0].device[1].backup_device_ip is \"eth0\": give IPv4 or IPv6"
-                                + " addresses in digits",
+                        "$.server_list[0].device[1].backup_device_ip is \"eth0\": give numeric"
+                                + " IPv4 or IPv6 addresses",
                         "$.server_list[1].server_id is \"10.0.0.1\", as is"
                                 + " $.server_list[0].server_id: each may appear once",
-                        "$.server_list[1].device[0].device_ip is \"10.1.*.3\": give IPv4 or IPv6"
-                                + " addresses in digits",
+                        "$.server_list[1].device[0].device_ip is \"10.1.*.3\": give numeric IPv4"
+                                + " or IPv6 addresses",
                         "$.server_list[1] has 1 devices, but $.server_list[0] has 2: all servers"
-                                + " have the same number",
+                                + " must have the same number",
                         "$.server_list[2].server_id is missing: the server's IP address or name",
                         "$.server_list[2].device[0].device_ip is missing: devices of several servers"
                                 + " need one",
@@ -381,7 +386,9 @@ class RankTableFaultsTest {
         assertThat(faults(table.replace("\"status\": \"completed\", ", "")))
                 .containsExactly("$.status is missing: write \"completed\", HCCL waits for it");
         assertThat(faults(table.replace("{\"version", "{\"node_list\": [], \"version")))
-                .contains("$.server_list stands beside a node_list: a table has one of them");
+                .contains(
+                        "$.server_list is present together with node_list: a table has only one"
+                                + " of these lists");
     }
 
     @Test
@@ -426,15 +433,15 @@ class RankTableFaultsTest {
         assertThat(hccl(server.formatted("10.0.0.1,10.0.0.2", "10.0.0.3")))
                 .containsExactly(
                         "$.server_list[0].device[1].device_ip has 1 addresses, but"
-                                + " $.server_list[0].device[0] has 2: all devices have the same"
-                                + " number");
+                                + " $.server_list[0].device[0] has 2: all devices must have the"
+                                + " same number");
         for (String wrong :
                 List.of("1.2.3", "256.1.1.1", "localhost", "fd00", "a:b:c", "1::2::3")) {
             assertThat(hccl(server.formatted(wrong, "10.0.0.1")))
                     .containsExactly(
                             "$.server_list[0].device[0].device_ip is \""
                                     + wrong
-                                    + "\": give IPv4 or IPv6 addresses in digits");
+                                    + "\": give numeric IPv4 or IPv6 addresses");
         }
     }
 

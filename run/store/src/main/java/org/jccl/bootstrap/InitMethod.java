@@ -72,7 +72,7 @@ record InitMethod(
         String scheme = url.group("scheme").toLowerCase(Locale.ROOT);
         String authority = url.group("authority") == null ? "" : url.group("authority");
         if (authority.contains("[") != authority.contains("]")) {
-            throw bad(text, "it has a bracket without the other one");
+            throw bad(text, "it has an unmatched bracket");
         }
         Map<String, String> query = query(text, url.group("query"));
         OptionalInt rank = number(text, query, "rank", 0);
@@ -112,7 +112,7 @@ record InitMethod(
                             text,
                             "the scheme '"
                                     + scheme
-                                    + "' is unknown (that of etcd needs the artifact"
+                                    + "' is unknown (etcd needs the artifact"
                                     + " org.jccl:jccl-etcd)");
                 }
             }

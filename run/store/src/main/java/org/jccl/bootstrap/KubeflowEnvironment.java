@@ -52,7 +52,7 @@ final class KubeflowEnvironment implements ClusterEnvironment {
                 perNode.equals("auto") && nodes == reader.optional(1, RankVariables.WORLD_SIZE);
         if (!perNode.equals("1") && !onePerPod) {
             reader.problem(
-                    "PET_NPROC_PER_NODE=%s asks for several ranks a pod, but this process is the only one: start it by 'jccl run -- java ...' in each pod, or set PET_NPROC_PER_NODE=1"
+                    "PET_NPROC_PER_NODE=%s asks for several ranks per pod, but this process is the only one: start it by 'jccl run -- java ...' in each pod, or set PET_NPROC_PER_NODE=1"
                             .formatted(perNode));
         }
         reader.mustAgree(RankVariables.RANK, node, "PET_NODE_RANK");

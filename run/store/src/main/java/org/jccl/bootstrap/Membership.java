@@ -54,7 +54,7 @@ public record Membership(
         if (worldSize > MAX_RANKS) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "world size %s, as given by %s, is more than %s, the most ranks that a world may have"
+                    "world size %s, as given by %s, is more than %s, the largest world size"
                             .formatted(worldSize, source, MAX_RANKS));
         }
         if (worldSize < 1 || rank < 0 || rank >= worldSize) {

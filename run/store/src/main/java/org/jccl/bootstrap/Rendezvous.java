@@ -376,7 +376,10 @@ public final class Rendezvous implements AutoCloseable {
         boolean serve = member.rank() == 0 && !member.storeIsHosted();
         if (port == 0 && !(serve && member.worldSize() == 1)) {
             throw new BootstrapException(
-                    FailureContext.NONE, member.source() + ": the other ranks cannot find port 0");
+                    FailureContext.NONE,
+                    member.source()
+                            + ": port 0 cannot be used, because the"
+                            + " other ranks would not know the port");
         }
         Deadline limit = Deadline.after(timeout);
         HostedStore hosted = null;

@@ -101,7 +101,7 @@ public abstract class AbstractStore implements Store {
         StoreArguments.key(key);
         if (StoreArguments.value(key, value).length > largestValue()) {
             throw StoreArguments.usage(
-                    "The value for key '%s' has %d bytes, more than %d, the most of %s"
+                    "The value for key '%s' has %d bytes, more than %d, the limit of %s"
                             .formatted(key, value.length, largestValue(), this));
         }
         return value;

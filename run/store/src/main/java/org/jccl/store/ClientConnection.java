@@ -138,7 +138,7 @@ final class ClientConnection implements AutoCloseable {
             throw new HandshakeException(
                     secret == null
                             ? "it closed the connection: it is not a TCPStore server, or it requires a secret or TLS"
-                            : "it closed the connection: it has another secret or none",
+                            : "it closed the connection: it has a different secret or none",
                     true);
         }
     }
@@ -228,7 +228,7 @@ final class ClientConnection implements AutoCloseable {
     long readCount(long most, Deadline deadline) throws IOException {
         long count = readLong(deadline);
         if (count < 0 || count > most) {
-            throw new IOException("the server answered that there are %d".formatted(count));
+            throw new IOException("the server answered with a count of %d".formatted(count));
         }
         return count;
     }

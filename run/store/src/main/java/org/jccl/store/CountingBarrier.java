@@ -40,7 +40,7 @@ final class CountingBarrier {
             Duration timeout,
             Throwable cause) {
         return new StoreTimeoutException(
-                "Barrier '%s' on %s: %d of %d arrived within %s. Check that the others are alive. A key can be used for one barrier only, so retry with another key"
+                "Barrier '%s' on %s: %d of %d arrived within %s. Check that the other ranks are alive. A key can be used for one barrier only, so retry with another key"
                         .formatted(key, store, arrived, worldSize, Durations.text(timeout)),
                 cause);
     }

@@ -96,7 +96,7 @@ final class FileLock implements AutoCloseable {
         if (command.exitValue() != TIMED_OUT) {
             requirePlace(file); // not earlier: it may hang as the command does
             throw new StoreException(
-                    "Store file '%s' cannot be opened and locked (flock ended with %d). Check that it can be written, and that its file system has locks"
+                    "Store file '%s' cannot be opened and locked (flock ended with %d). Check that it can be written, and that its file system supports locks"
                             .formatted(file, command.exitValue()),
                     null);
         }

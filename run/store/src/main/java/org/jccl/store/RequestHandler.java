@@ -134,7 +134,7 @@ final class RequestHandler {
             case QUEUE_LEN -> client.send(number(keys.queueLength(request.key(0))));
             case LIST_KEYS -> client.send(new WireBuffer().putList(allKeys()).finish());
             case BARRIER -> barrier(client, request.key(0), request.int64(1));
-            default -> throw new BadRequestException(request.opcode() + " once more");
+            default -> throw new BadRequestException(request.opcode() + " sent again");
         }
     }
 
@@ -201,7 +201,7 @@ final class RequestHandler {
 
     private static void requireNoWait(ServerConnection client) throws BadRequestException {
         if (client.wait != null) {
-            throw new BadRequestException("a second wait while one is open");
+            throw new BadRequestException("a second WAIT while one is pending");
         }
     }
 

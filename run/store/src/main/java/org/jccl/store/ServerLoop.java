@@ -176,7 +176,7 @@ final class ServerLoop implements Runnable {
                 // Its program sees only the end of the connection. Others may be port scanners.
                 log(
                         System.Logger.Level.WARNING,
-                        "closes the connection of %s, whose request it refuses: %s"
+                        "closes the connection of %s, because it rejects a request: %s"
                                 .formatted(client, e.getMessage()),
                         null);
             }

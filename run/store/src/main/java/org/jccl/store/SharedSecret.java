@@ -66,7 +66,7 @@ final class SharedSecret {
             return mac.doFinal(clientNonce);
         } catch (GeneralSecurityException e) {
             throw new StoreException(
-                    "This Java runtime has no " + ALGORITHM + "; use one that has", e);
+                    "This Java runtime has no " + ALGORITHM + "; use one that has it", e);
         }
     }
 }

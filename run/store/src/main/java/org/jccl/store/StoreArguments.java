@@ -30,7 +30,8 @@ final class StoreArguments {
     static TlsCredentials credentials(TlsCredentials credentials) {
         if (credentials == null) {
             throw usage(
-                    "The TLS credentials are null; use the method without for a plain connection");
+                    "The TLS credentials are null; use the method without credentials for a plain"
+                            + " connection");
         }
         return credentials;
     }
@@ -94,9 +95,7 @@ final class StoreArguments {
 
     static int worldSize(int worldSize) {
         if (worldSize < 1) {
-            throw usage(
-                    "The world size is %d; it counts the ranks, so it is at least 1"
-                            .formatted(worldSize));
+            throw usage("The world size is %d; it must be at least 1".formatted(worldSize));
         }
         return worldSize;
     }
@@ -120,7 +119,7 @@ final class StoreArguments {
     /** Returns the exception of {@code append} if the value would exceed the limit. */
     static UsageException tooLong(Store store, String key) {
         return usage(
-                "append(\"%s\") on %s: the value would have more than %d bytes; start another key"
+                "append(\"%s\") on %s: the value would have more than %d bytes; use another key"
                         .formatted(key, store, MAX_VALUE_BYTES));
     }
 }

@@ -90,7 +90,7 @@ public final class JsonReader {
 
     private static String message(JsonProcessingException e) {
         String text = PLACE.matcher(e.getOriginalMessage()).replaceAll("line $1, column $2");
-        return "is no JSON: " + text.replaceAll("\\p{Cntrl}|\\p{IsCs}", "?");
+        return "is not JSON: " + text.replaceAll("\\p{Cntrl}|\\p{IsCs}", "?");
     }
 
     private JsonProcessingException wrong(String message, JsonLocation at) {
@@ -113,7 +113,8 @@ public final class JsonReader {
         }
         Json root = value(0);
         if (parser.nextToken() != null) {
-            throw wrong("there is more after the end", parser.currentTokenLocation());
+            throw wrong(
+                    "there is text after the end of the document", parser.currentTokenLocation());
         }
         return root;
     }

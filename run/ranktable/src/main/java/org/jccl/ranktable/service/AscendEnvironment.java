@@ -73,7 +73,7 @@ public final class AscendEnvironment extends TableEnvironment {
         int ofPod = reader.optional(1, RankVariables.LOCAL_WORLD_SIZE);
         if (ofPod > 1 || !devices.equals("0")) {
             reader.problem(
-                    "LOCAL_RANK=%s gives this pod several devices, but this process is the only one: start it by 'jccl run -- java ...' in each pod, which starts one rank a device, or give each pod one device"
+                    "LOCAL_RANK=%s gives this pod several devices, but this process is the only one: start it by 'jccl run -- java ...' in each pod, which starts one rank for each device, or give each pod one device"
                             .formatted(devices));
         }
         return reader.local(0, 1).requiredMaster().membership(pod, worldSize);

@@ -43,7 +43,7 @@ public final class SophgoEnvironment extends TableEnvironment {
         int chips = reader.text("CHIP_MAP").map(map -> map.split(",").length).orElse(0);
         if (localRank >= chips) {
             reader.problem(
-                    "CHIP_MAP names %s chips, none for LOCAL_RANK=%s: list one chip a local rank, for instance CHIP_MAP=0,1,2,3"
+                    "CHIP_MAP names %s chips, none for LOCAL_RANK=%s: list one chip for each local rank, for instance CHIP_MAP=0,1,2,3"
                             .formatted(chips, localRank));
         }
         return reader.local(localRank, reader.optional(1, RankVariables.LOCAL_WORLD_SIZE))

@@ -138,7 +138,7 @@ class JsonReaderTest {
     void saysWhereItIsWrong(String text, String path, int line, int column, String message) {
         JsonFault fault = refuse(text);
         assertThat(fault.path()).hasToString(path);
-        assertThat(fault.message()).startsWith("is no JSON: ").contains(message);
+        assertThat(fault.message()).startsWith("is not JSON: ").contains(message);
         assertThat(fault.at()).isEqualTo(new Json.Position(line, column));
     }
 

@@ -79,7 +79,7 @@ public final class HostedStore implements AutoCloseable {
         } catch (StoreException e) {
             throw new BootstrapException(
                     FailureContext.NONE,
-                    "this process has to serve the store at %s:%s, but cannot: %s. If another job of this host uses the port, give each its own"
+                    "this process has to serve the store at %s:%s, but cannot: %s. If another job of this host uses the port, give each job its own"
                             .formatted(host, port, e.getMessage()),
                     e);
         }
@@ -205,7 +205,8 @@ public final class HostedStore implements AutoCloseable {
                     System.getLogger(HostedStore.class.getName())
                             .log(
                                     Level.WARNING,
-                                    "the store''s host {0} is not known; looking it up again for {1}",
+                                    "the store''s host {0} is not known; the lookup is repeated"
+                                            + " for up to {1}",
                                     host,
                                     Durations.text(timeout));
                 }
@@ -238,7 +239,8 @@ public final class HostedStore implements AutoCloseable {
         System.getLogger(HostedStore.class.getName())
                 .log(
                         Level.WARNING,
-                        "the store listens on all interfaces, as this host knows {0} as {1}, {2}",
+                        "the store listens on all interfaces, because this host resolves {0} to"
+                                + " {1}, {2}",
                         host,
                         address.getHostAddress(),
                         loopback

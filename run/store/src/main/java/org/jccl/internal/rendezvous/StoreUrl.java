@@ -83,7 +83,7 @@ public record StoreUrl(String text, String scheme, String host, int port) {
                         () ->
                                 new BootstrapException(
                                         FailureContext.NONE,
-                                        "there is nothing on the class path or module path for a store of '%s': add the artifact org.jccl:jccl-%s (a fat jar must merge META-INF/services; the jccl command takes more jars from JCCL_CLASS_PATH)"
+                                        "no provider for a store of '%s' is on the class path or module path: add the artifact org.jccl:jccl-%s (a fat jar must merge META-INF/services; the jccl command takes more jars from JCCL_CLASS_PATH)"
                                                 .formatted(scheme, scheme)))
                 .connect(text, timeout);
     }

@@ -86,7 +86,8 @@ public record WorldStore(int port, String secret, List<String> addresses) {
     private static BootstrapException invalid() {
         return new BootstrapException(
                 FailureContext.NONE,
-                "what rank 0 broadcast is not the address of a store: start all ranks with the same version of JCCL");
+                "the value that rank 0 broadcast is not the address of a store: start all ranks"
+                        + " with the same version of JCCL");
     }
 
     /**

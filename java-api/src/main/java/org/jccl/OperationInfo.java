@@ -13,7 +13,8 @@ import java.util.Optional;
  * @param collective whether all ranks of the group take part; false for a message, whose name is
  *     {@code send} or {@code recv}
  * @param sequence position among the collectives of the group, from 0 and the same on all its
- *     ranks, or among the messages with one peer and tag; -1 for a receive from any source
+ *     ranks, or among the sends and receives with one peer and tag; -1 for a receive from any
+ *     source
  * @param peer the root, or the rank on the other side of a message; -1 if there is none
  * @param type element type; empty for a barrier
  * @param bytes size of the tensor of this rank, or the larger one of input and output: the size

@@ -230,7 +230,7 @@ public final class JcclMetrics implements GroupListener {
 
     private Timer timer(Group group, String operation, String exception) {
         return Timer.builder("jccl.operation")
-                .description("Time of an operation, with what it waited for other ranks")
+                .description("Time of an operation, including the wait for other ranks")
                 .tags(group.tags.and("operation", operation, "exception", exception))
                 .register(registry);
     }

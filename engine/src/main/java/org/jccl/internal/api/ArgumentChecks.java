@@ -385,8 +385,8 @@ final class ArgumentChecks {
             throw bad(
                     operation,
                     largest == 0
-                            ? "this backend has no tags: messages between two ranks match in the"
-                                    + " order of the calls; use tag 0, got "
+                            ? "this backend has no tags: sends and receives between two ranks"
+                                    + " match in the order of the calls; use tag 0, got "
                                     + tag
                             : "tag is at most " + largest + " on this backend, got " + tag);
         }

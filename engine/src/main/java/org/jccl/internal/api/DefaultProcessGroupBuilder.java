@@ -201,7 +201,10 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         if (listeners.size() == MAX_LISTENERS) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "a world has at most " + MAX_LISTENERS + " listeners; have one call others");
+                    "a world has at most "
+                            + MAX_LISTENERS
+                            + " listeners; let one listener call"
+                            + " others");
         }
         listeners.add(listener);
         return this;

@@ -291,7 +291,7 @@ final class Operations {
         Operation operation = start(OperationKind.RECV, "tensor", tensor);
         checks.message(operation, tag);
         if (!has(operation, Feature.ANY_SOURCE)) {
-            throw checks.bad(operation, "this backend receives only from a peer that is named");
+            throw checks.bad(operation, "this backend cannot receive from any peer; name one");
         }
         operation.peer = Communicator.ANY_SOURCE;
         operation.count = tensor.count();

@@ -25,7 +25,7 @@ final class OptionChecks {
         if (interop != Interop.NONE && backend.isStaged()) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "backend %s takes tensors on %s through host memory, in pieces that ranks of %s do not know; leave that device type out"
+                    "backend %s copies tensors on %s through host memory in a way that ranks of %s do not support; leave that device type out"
                             .formatted(
                                     backend.provider().name(), backend.device().type(), interop));
         }
@@ -62,7 +62,7 @@ final class OptionChecks {
                     FailureContext.NONE,
                     "ranks of this world cannot be replaced: %s; leave out reconfigurable(...)"
                             .formatted(
-                                    library.map(name -> "its ranks are those of " + name)
+                                    library.map(name -> "its ranks are assigned by " + name)
                                             .orElse("it has ranks of " + interop)));
         }
     }

@@ -154,7 +154,7 @@ final class BackendChoice {
                         name,
                         present.stream().map(BackendProvider::name).sorted().toList(),
                         published.contains(name)
-                                ? "add the dependency org.jccl:jccl-%s. In a jar made of several, merge the files of the same name in META-INF/services"
+                                ? "add the dependency org.jccl:jccl-%s. In a fat jar, merge the files of the same name in META-INF/services"
                                         .formatted(name)
                                 : "JCCL has %s, and a backend of another project needs its jar on the class path"
                                         .formatted(published));

@@ -28,7 +28,8 @@ public final class DeviceRuntimes {
     public static DeviceRuntime of(Device device) {
         if (device == null || device.isCpu()) {
             throw new UsageException(
-                    FailureContext.NONE, "streams, events and device memory are not for " + device);
+                    FailureContext.NONE,
+                    "there are no streams, events or device memory on " + device);
         }
         DeviceRuntime runtime =
                 BY_TYPE.computeIfAbsent(device.type(), type -> find(Backends.present(), type));

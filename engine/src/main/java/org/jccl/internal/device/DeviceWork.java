@@ -82,7 +82,10 @@ public final class DeviceWork implements Work {
         if (!engine.pollUntil(this, Timeouts.deadline(timeout))) {
             throw new WaitTimeoutException(
                     engine.context,
-                    "not complete after " + Durations.text(timeout) + "; it goes on, wait again");
+                    "not complete after "
+                            + Durations.text(timeout)
+                            + "; it continues, wait for it"
+                            + " again");
         }
         await();
     }

@@ -102,7 +102,7 @@ public final class NativeEvent extends NativeHandle implements Event {
         if (lent) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "this event is the end of a work; record one of Event.create instead");
+                    "this event marks the end of a work and cannot be recorded; use Event.create");
         }
         if (!stream.device().equals(device)) {
             throw new UsageException(
@@ -184,7 +184,7 @@ public final class NativeEvent extends NativeHandle implements Event {
         if (!timing || !end.timing || !recorded || !end.recorded) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "both events must be made with timing and recorded before elapsed is asked");
+                    "elapsed needs two events that were created with timing and recorded");
         }
         if (!query() || !end.query()) {
             throw new UsageException(

@@ -232,7 +232,8 @@ final class SynchronousCalls implements AutoCloseable {
             }
             LOGGER.log(
                     System.Logger.Level.WARNING,
-                    "calls on a stream of {0} have no deadline, because it cannot be followed: {1}",
+                    "calls on a stream of {0} have no deadline, because the stream cannot be"
+                            + " monitored: {1}",
                     device,
                     e.getMessage());
             forget(caller, stream);

@@ -165,7 +165,7 @@ public final class Departures {
                 : Optional.of(
                         new PeerLostException(
                                 FailureContext.NONE,
-                                "rank %s was lost: another process has come in its place and waits for the next generation; reconfigure"
+                                "rank %s was lost: another process has taken its place and waits for the next generation; call reconfigure()"
                                         .formatted(peer.getAsInt()),
                                 peer.getAsInt()));
     }
@@ -192,12 +192,12 @@ public final class Departures {
                         + " collectives"
                         + (its < collectives
                                 ? ", and this rank has issued " + collectives
-                                : ", and takes no part in this message")
+                                : ", and takes no part in this send or receive")
                         + "; all ranks must issue the same operations before they close the group."
                         + " Where ranks have different numbers of batches, use unevenInputs(true)"
-                        + " and join() of the gradient reducer; otherwise see in the log of rank "
+                        + " and join() of the gradient reducer; otherwise read the log of rank "
                         + peer
-                        + " why its program ended early",
+                        + " to find out why its program ended early",
                 peer);
     }
 

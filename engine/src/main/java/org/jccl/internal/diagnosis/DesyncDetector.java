@@ -433,7 +433,7 @@ public final class DesyncDetector {
                                     + other
                                     + " was last stuck in operation "
                                     + text(asked.get(key))
-                            : "rank " + other + " has not said that it waits for anything");
+                            : "rank " + other + " has reported no stuck operation");
         }
         return String.join("; ", lines);
     }
@@ -639,7 +639,7 @@ public final class DesyncDetector {
     /** Says where the ranks are, as far as they have written it. */
     String describePositions() {
         if (!asks()) {
-            return "no store to ask where the other ranks are";
+            return "without a store, the positions of the other ranks are unknown";
         }
         synchronized (lock) {
             if (!isReachable()) {
@@ -650,7 +650,7 @@ public final class DesyncDetector {
             } catch (JcclException e) {
                 storeFailed(e);
                 return (rankZeroServes
-                                ? "rank 0 of the world is gone with its store: "
+                                ? "rank 0 of the world and its store are gone: "
                                 : "the store is gone: ")
                         + e.getMessage();
             }
@@ -659,10 +659,11 @@ public final class DesyncDetector {
 
     /** Says where the other ranks are, when the store does not answer. */
     public String silence() {
-        return "the store does not answer, so where the other ranks are is not known: look first at "
+        return "the store does not answer, so the positions of the other ranks are unknown: first"
+                + " check "
                 + (rankZeroServes
                         ? "rank 0 of the world, which serves it"
-                        : "the process that serves it (rank 0 or the launcher) or, if it is a file,"
-                                + " at the process that holds its lock");
+                        : "the process that serves it (rank 0 or the launcher) or, if it is a"
+                                + " file, the process that holds its lock");
     }
 }

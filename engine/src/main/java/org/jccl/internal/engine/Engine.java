@@ -260,7 +260,8 @@ public abstract class Engine implements Runner {
         requireUsable();
         if (!awaitIdle(timeout)) {
             throw new OperationTimeoutException(
-                    context, "split: operations were outstanding for " + Durations.text(timeout));
+                    context,
+                    "split: operations were still in flight after " + Durations.text(timeout));
         }
         requireUsable();
     }
@@ -445,7 +446,7 @@ public abstract class Engine implements Runner {
             noticed =
                     new GroupAbortedException(
                             FailureContext.NONE,
-                            "another thread asked the library for errors and got no answer in "
+                            "the library did not return from a query for errors within "
                                     + Durations.text(ANSWER_TIMEOUT));
         }
         if (noticed != null) {
@@ -493,8 +494,8 @@ public abstract class Engine implements Runner {
             fail(
                     new GroupAbortedException(
                             context,
-                            "the group was closed while messages were outstanding, or groups were"
-                                    + " being made from it"));
+                            "the group was closed while sends or receives were in flight, or while"
+                                    + " groups were being made from it"));
             awaitIdle(abortGracePeriod);
         }
         detector.publishSoon();
@@ -504,8 +505,8 @@ public abstract class Engine implements Runner {
         }
         if (!running.isEmpty()) {
             CleanUp.log(
-                    context + ": its communicator is left behind",
-                    running.count() + " operations or threads did not leave the library");
+                    context + ": its communicator was not freed",
+                    running.count() + " operations or threads did not return from the library");
         }
     }
 
@@ -557,7 +558,7 @@ public abstract class Engine implements Runner {
     protected final void freeCommunicator() {
         if (!end.lock(ANSWER_TIMEOUT)) {
             CleanUp.log(
-                    context + ": its communicator is left behind",
+                    context + ": its communicator was not freed",
                     "a thread is stuck in the library");
             return;
         }
@@ -656,7 +657,7 @@ public abstract class Engine implements Runner {
         return new GroupAbortedException(
                 FailureContext.NONE,
                 thrown instanceof JcclException known
-                        ? "the library refused it: " + known.reason()
+                        ? "the library rejected the operation: " + known.reason()
                         : "unexpected failure: " + thrown,
                 thrown);
     }

@@ -79,7 +79,7 @@ public final class FutureThread {
 
     /** The watchdog also completes works, at its next tick. */
     private void late(Throwable why) {
-        CleanUp.log(context + ": futures come late", why);
+        CleanUp.log(context + ": futures complete late", why);
     }
 
     /**

@@ -37,7 +37,7 @@ final class ProcessEnd {
     private static void report(FailureContext context, JcclException cause, Runnable tellOthers) {
         StringWriter text = new StringWriter();
         text.append(context.toString())
-                .append(": the process ends, as onFailure(END_PROCESS) asks for, because the group")
+                .append(": the process ends, as onFailure(END_PROCESS) requests, because the group")
                 .append(" failed:")
                 .append(System.lineSeparator());
         cause.printStackTrace(new PrintWriter(text, true));

@@ -67,7 +67,7 @@ final class Generations implements Agreement.Forming<Group> {
         if (from != agreement.generation()) {
             throw new UsageException(
                     context,
-                    "reconfigure: generation %s has followed generation %s already; call it on the last group"
+                    "reconfigure: generation %s has already followed generation %s; call it on the latest group"
                             .formatted(agreement.generation(), from));
         }
         // After having waited for ranks that do not come, there must be time to form the group.

@@ -163,7 +163,7 @@ public final class Group {
     private Store requireStore(String operation) {
         if (interopKeys.isPresent()) {
             throw new UsageException(
-                    context, operation + " is unknown to " + interopKeys.get().peers());
+                    context, operation + " is not supported by " + interopKeys.get().peers());
         }
         return store.orElseThrow(
                 () ->

@@ -397,7 +397,7 @@ public final class WorldAgreement {
                                         ? ""
                                         : " (ranks "
                                                 + Arrivals.ranks(gaveUp)
-                                                + " came, and gave up before)");
+                                                + " arrived, and gave up earlier)");
         if (!absent.isEmpty()) {
             return "ranks "
                     + Arrivals.ranks(absent)
@@ -409,7 +409,10 @@ public final class WorldAgreement {
         }
         return rank == 0 || gaveUp.contains(0)
                 ? "the world of " + size + " ranks was not made" + rest
-                : "rank 0 did not make the world of " + size + " ranks, though all came," + rest;
+                : "rank 0 did not make the world of "
+                        + size
+                        + " ranks, though all ranks arrived,"
+                        + rest;
     }
 
     /** Says which absent ranks wait, or waited, for a world of another size. */
@@ -428,7 +431,7 @@ public final class WorldAgreement {
                 (theirs, ranks) ->
                         found.append("; ranks ")
                                 .append(Arrivals.ranks(ranks))
-                                .append(" want a world of ")
+                                .append(" expect a world of ")
                                 .append(theirs)
                                 .append(" ranks"));
         return found.toString();

@@ -46,8 +46,8 @@ public final class DeviceLocation implements TensorLocation {
         if (caller.isCapturing()) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "the current stream is captured into a graph, but this backend works on the"
-                            + " host, which no graph repeats; call it outside of the capture");
+                    "the current stream is captured into a graph, but this backend runs on the"
+                            + " host, which a graph does not replay; call it outside the capture");
         }
         caller.synchronize();
     }
@@ -112,7 +112,7 @@ public final class DeviceLocation implements TensorLocation {
                     stuck = true;
                     throw new GroupAbortedException(
                             FailureContext.NONE,
-                            "the device does not finish its copies",
+                            "the device did not complete its copies",
                             failure.get());
                 }
             }

@@ -211,7 +211,7 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
             }
         } catch (OutOfMemoryError e) {
             // Otherwise nothing would run the queued works, and they have no deadline.
-            fail(new GroupAbortedException(context, "no thread is left for it: " + e, e));
+            fail(new GroupAbortedException(context, "no thread can be started for it: " + e, e));
             drainQueue();
         }
     }
@@ -644,14 +644,14 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
         try {
             done = BoundedCall.run("jccl-close-" + context.group(), this::freeNow, CLOSE_TIMEOUT);
         } catch (OutOfMemoryError e) {
-            CleanUp.log(context + ": no thread is left to close it", e);
+            CleanUp.log(context + ": no thread can be started to close it", e);
             freeNow();
             return;
         }
         if (!done) {
             CleanUp.log(
-                    context + ": its communicator is left behind",
-                    "the library did not close it in " + Durations.text(CLOSE_TIMEOUT));
+                    context + ": its communicator was not freed",
+                    "the library did not close it within " + Durations.text(CLOSE_TIMEOUT));
         }
     }
 

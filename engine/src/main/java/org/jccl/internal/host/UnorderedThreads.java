@@ -35,7 +35,7 @@ final class UnorderedThreads {
         }
         LOGGER.log(
                 System.Logger.Level.WARNING,
-                "%s: thread '%s' issues it while another thread is inside an equal call. If another rank has them in another order, their numbers are mixed without an error. Order the calls by a lock, or give each thread a group. JCCL_CHECK_CALLS=1 helps to find the threads. Reported once for this group"
+                "%s: thread '%s' issues it while another thread is inside an equal call. If another rank issues these calls in another order, their data is mixed without an error. Order the calls by a lock, or give each thread a group. JCCL_CHECK_CALLS=1 helps to find the threads. Reported once for this group"
                         .formatted(operation.context(context), Thread.currentThread().getName()));
     }
 

@@ -190,7 +190,7 @@ public final class Agreement<G> {
     private void requireJob() {
         if (admitsNewcomers && JobEnd.isTold(store)) {
             throw new GroupAbortedException(
-                    context, "other ranks have ended the job, and no rank joins it any more");
+                    context, "other ranks have ended the job, so no rank can join it");
         }
     }
 
@@ -205,13 +205,13 @@ public final class Agreement<G> {
         if (candidate.state() == State.DISPLACED) {
             throw new GroupAbortedException(
                     context,
-                    "another process, or another thread of this one, came as rank %s after this one. End this process, or give each its own rank"
+                    "another process, or another thread of this one, joined as rank %s after this one. End this process, or give each its own rank"
                             .formatted(slot));
         }
         if (isTooLate()) {
             throw new GroupAbortedException(
                     context,
-                    "ranks %s continued without this one, which came too late: they waited for %s. End this process, or let all ranks wait longer"
+                    "ranks %s continued without this one, which arrived too late: they waited for %s. End this process, or let all ranks wait longer"
                             .formatted(withoutThisRank().slots(), Durations.text(patience)));
         }
     }

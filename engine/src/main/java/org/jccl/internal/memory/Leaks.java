@@ -13,13 +13,11 @@ import java.util.function.BooleanSupplier;
  */
 public enum Leaks {
     /** Memory that tensors own. */
-    TENSORS(
-            "org.jccl.Tensor",
-            "its memory is lost ({1} so far). Close tensors that were allocated."),
+    TENSORS("org.jccl.Tensor", "its memory is leaked ({1} so far). Close allocated tensors."),
     /** Groups, whose connections and threads stay. */
     GROUPS(
             "org.jccl.ProcessGroup",
-            "its connections stay open ({1} so far). Close every group, also one that has failed.");
+            "its connections stay open ({1} so far). Close every group, even a failed one.");
 
     private static final Cleaner CLEANER = Cleaner.create();
     private static final boolean TRACES = "trace".equals(System.getProperty("org.jccl.leaks"));

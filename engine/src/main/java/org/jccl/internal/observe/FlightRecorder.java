@@ -275,7 +275,7 @@ final class FlightRecorder implements OperationObserver {
             begun = writing;
         }
         if (begun != null && !begun.await(writeTimeout)) {
-            warn("is still writing to " + folder, null);
+            warn("is still writing its record to " + folder, null);
         }
     }
 

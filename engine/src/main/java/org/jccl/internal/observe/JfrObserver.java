@@ -174,7 +174,8 @@ final class JfrObserver implements OperationObserver {
 
         @Label("Sequence")
         @Description(
-                "Position among the group's collectives, or among the messages with one peer and tag")
+                "Position among the group's collectives, or among the sends and receives with one"
+                        + " peer and tag")
         long sequence;
 
         @Label("Data Type")
@@ -194,7 +195,7 @@ final class JfrObserver implements OperationObserver {
         Thread issuer;
 
         @Label("Failure")
-        @Description("Why it failed; missing where it completed")
+        @Description("Why it failed; absent if it completed")
         String failure;
     }
 
@@ -203,13 +204,13 @@ final class JfrObserver implements OperationObserver {
     @Label("Collective")
     @Category("JCCL")
     @Description(
-            "A collective, from handing it to the library until this rank noticed its end, with what it"
-                    + " waited for other ranks")
+            "A collective, from handing it to the library until this rank noticed its end,"
+                    + " including the wait for other ranks")
     @StackTrace(false)
     static final class CollectiveEvent extends OperationEvent {
 
         @Label("Root")
-        @Description("Rank in the group, -1 where there is none")
+        @Description("Root's rank in the group, -1 if there is no root")
         int root;
     }
 
@@ -223,7 +224,7 @@ final class JfrObserver implements OperationObserver {
     static final class MessageEvent extends OperationEvent {
 
         @Label("Peer")
-        @Description("Rank in the group it goes to or comes from, -1 for a receive from any")
+        @Description("Peer's rank in the group, -1 for a receive from any peer")
         int peer;
     }
 
@@ -242,7 +243,8 @@ final class JfrObserver implements OperationObserver {
 
         @Label("Sequence")
         @Description(
-                "Position among the group's collectives, or among the messages with one peer and tag")
+                "Position among the group's collectives, or among the sends and receives with one"
+                        + " peer and tag")
         long sequence;
 
         @Label("So Far")
@@ -270,7 +272,7 @@ final class JfrObserver implements OperationObserver {
         String device;
 
         @Label("Took")
-        @Description("How long forming it took, all ranks' arrival included")
+        @Description("Time to form the group, including the arrival of all ranks")
         @Timespan
         long took;
     }

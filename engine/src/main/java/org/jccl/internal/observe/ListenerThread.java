@@ -160,7 +160,7 @@ final class ListenerThread implements AutoCloseable {
         } catch (Throwable e) {
             if (!to.hasThrown) {
                 to.hasThrown = true;
-                log(to.listener + " threw, which is logged this once", e);
+                log(to.listener + " threw an exception; later ones are not logged", e);
             }
         }
     }
@@ -193,7 +193,7 @@ final class ListenerThread implements AutoCloseable {
                                 });
         if (!ended) {
             log(
-                    "a listener had not handled its events %s after the world was closed"
+                    "a listener did not handle its events within %s after the world was closed"
                             .formatted(Durations.text(CLOSE_GRACE)),
                     null);
         }

@@ -82,7 +82,10 @@ public class Operation {
     /** Index in the list of running operations. */
     int runningIndex;
 
-    /** Position among the collectives of the group, or among the messages with one peer and tag. */
+    /**
+     * Position among the collectives of the group, or among the sends and receives with one peer
+     * and tag.
+     */
     public long sequence = -1;
 
     /** The record for observers, or null if there are none. */

@@ -69,6 +69,6 @@ final class PollingWait {
     /** The failure of something that has not ended by the deadline. */
     GroupAbortedException tooLate() {
         return new GroupAbortedException(
-                FailureContext.NONE, "the device does not finish its copies", failure.get());
+                FailureContext.NONE, "the device did not complete its copies", failure.get());
     }
 }

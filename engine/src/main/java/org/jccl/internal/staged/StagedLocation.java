@@ -52,8 +52,8 @@ public final class StagedLocation implements TensorLocation {
         if (caller.isCapturing()) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "the current stream is captured into a graph, but this backend works on the"
-                            + " host, which no graph repeats; call it outside of the capture");
+                    "the current stream is captured into a graph, but this backend runs on the"
+                            + " host, which a graph does not replay; call it outside the capture");
         }
         NativeEvent idle = events.poll();
         NativeEvent event = idle != null ? idle : NativeEvent.create(device, false);

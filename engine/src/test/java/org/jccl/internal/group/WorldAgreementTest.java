@@ -107,8 +107,8 @@ class WorldAgreementTest {
         assertThatThrownBy(() -> enter(0, 3, SHORT))
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining(
-                        "ranks [2] of 3 did not join within 200 ms (ranks [1] came, and gave up"
-                                + " before)");
+                        "ranks [2] of 3 did not join within 200 ms (ranks [1] arrived, and gave up"
+                                + " earlier)");
         Future<String> two = later(2, 3, LONG);
         Future<String> zero = later(0, 3, LONG);
         String one = nameOf(enter(1, 3, LONG));
@@ -133,8 +133,8 @@ class WorldAgreementTest {
         assertThatThrownBy(() -> enter(1, 3, SHORT))
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining(
-                        "rank 0 did not make the world of 3 ranks, though all came, within 200 ms"
-                                + " (ranks [2] came, and gave up before)");
+                        "rank 0 did not make the world of 3 ranks, though all ranks arrived,"
+                                + " within 200 ms (ranks [2] arrived, and gave up earlier)");
     }
 
     /** Not every rank can look for every other then. */
@@ -169,7 +169,7 @@ class WorldAgreementTest {
         store.await(List.of("worlds/3/ticket/1"));
         assertThatThrownBy(() -> enter(0, 2, SHORT))
                 .hasMessageContaining("ranks [1] of 2 did not join within 200 ms")
-                .hasMessageContaining("; ranks [1] want a world of 3 ranks");
+                .hasMessageContaining("; ranks [1] expect a world of 3 ranks");
         assertThatThrownBy(() -> get(three)).hasMessageContaining("ranks [0, 2] of 3");
     }
 
@@ -200,7 +200,7 @@ class WorldAgreementTest {
     void aRankThatGaveUpOnAWorldOfAnotherSizeIsSaidToWantThat() {
         assertThatThrownBy(() -> enter(1, 3, SHORT)).hasMessageContaining("ranks [0, 2] of 3");
         assertThatThrownBy(() -> enter(0, 2, SHORT))
-                .hasMessageContaining("; ranks [1] want a world of 3 ranks");
+                .hasMessageContaining("; ranks [1] expect a world of 3 ranks");
     }
 
     private Future<String> later(int rank, String version) {

@@ -74,7 +74,7 @@ class DeviceLocationTest {
         engine.fail(new GroupAbortedException(FailureContext.NONE, "test"));
         assertThatThrownBy(scratch::finishCopies)
                 .isInstanceOf(GroupAbortedException.class)
-                .hasMessageContaining("the device does not finish its copies");
+                .hasMessageContaining("the device did not complete its copies");
         scratch.free(1);
         scratch.close();
         assertThat(calls).doesNotContain("synchronizeStream", "free", "destroyStream");

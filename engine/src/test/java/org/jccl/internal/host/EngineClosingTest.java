@@ -215,7 +215,7 @@ class EngineClosingTest {
         library.failure = new UsageException(FailureContext.NONE, "bad argument");
         assertThatThrownBy(() -> engine.run(fill(engine.borrow(), OperationKind.ALL_REDUCE)))
                 .isInstanceOf(GroupAbortedException.class)
-                .hasMessageContaining("the library refused it: bad argument");
+                .hasMessageContaining("the library rejected the operation: bad argument");
         assertThatThrownBy(engine::requireUsable).isInstanceOf(GroupAbortedException.class);
     }
 

@@ -244,7 +244,7 @@ class HostMemoryStagingTest {
         engine.fail(new GroupAbortedException(FailureContext.NONE, "test"));
         assertThatThrownBy(() -> staging.await(request))
                 .isInstanceOf(GroupAbortedException.class)
-                .hasMessageContaining("the device does not finish its copies");
+                .hasMessageContaining("the device did not complete its copies");
         copies = true;
     }
 
@@ -257,7 +257,7 @@ class HostMemoryStagingTest {
         Operation operation = sum(10, memory);
         assertThatThrownBy(() -> staging.run(operation))
                 .isInstanceOf(GroupAbortedException.class)
-                .hasMessageContaining("the device does not finish its copies");
+                .hasMessageContaining("the device did not complete its copies");
         operation.releaseMemory();
         memory.close();
         assertThat(freed).isFalse();

@@ -64,13 +64,13 @@ final class Bucket implements AutoCloseable {
                 || !memory.device().equals(device)) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "bucketMemory was asked for "
+                    "bucketMemory was called for "
                             + type
                             + " x "
                             + count
                             + " on "
                             + device
-                            + " and gave "
+                            + " and returned "
                             + memory);
         }
         return memory;

@@ -155,8 +155,8 @@ public final class Checkpoint {
             throw bad(
                     directory,
                     Files.isDirectory(directory)
-                            ? "there is no checkpoint in this folder, or no save has completed; read"
-                                    + " safetensors files of other programs with SafetensorsFile"
+                            ? "this folder has no complete checkpoint; to read safetensors files"
+                                    + " of other programs, use SafetensorsFile"
                             : "there is no such folder");
         }
         SafetensorsFile index = SafetensorsFile.open(directory.resolve(INDEX));
@@ -237,7 +237,7 @@ public final class Checkpoint {
                                 + kind.shownType()
                                 + " of shape "
                                 + kind.shape()
-                                + ", in other files "
+                                + "; in other files it is "
                                 + before.shownType()
                                 + " of shape "
                                 + before.shape());
@@ -258,7 +258,7 @@ public final class Checkpoint {
         } catch (NumberFormatException | ArithmeticException e) {
             // reported below
         }
-        throw bad(path, "tensor '" + name + "' is said to be part " + text);
+        throw bad(path, "tensor '" + name + "' has a damaged description of its part: " + text);
     }
 
     private static List<Part> complete(Path directory, String name, Stored kind, List<Part> found) {

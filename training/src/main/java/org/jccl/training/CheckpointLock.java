@@ -65,8 +65,8 @@ final class CheckpointLock implements AutoCloseable {
             String run = System.getenv("JCCL_RUN_ID");
             String text =
                     String.format(
-                            "process %d on host %s%s (rank %d of %d of group %s), which saves since"
-                                    + " %s",
+                            "process %d on host %s%s (rank %d of %d of group %s), which has been"
+                                    + " saving since %s",
                             pid,
                             host,
                             run == null ? "" : " of job " + run.replaceAll("\\s", " "),
@@ -178,7 +178,7 @@ final class CheckpointLock implements AutoCloseable {
                     System.Logger.Level.WARNING,
                     "the file system of "
                             + directory
-                            + " has no file locks ("
+                            + " does not support file locks ("
                             + e.getMessage()
                             + "). If two jobs save into it at the same time, the first one"
                             + " fails, instead of the second one");
@@ -236,9 +236,9 @@ final class CheckpointLock implements AutoCloseable {
         if (now.isEmpty() || !now.get().save().equals(owner.save())) {
             throw new CheckpointException(
                     FailureContext.NONE,
-                    "another save has taken "
+                    "another save has taken over "
                             + directory
-                            + " over, by "
+                            + ": "
                             + now.map(Owner::text).orElse("a process that has ended")
                             + "; end one of the jobs, or let each save to a directory of its own");
         }

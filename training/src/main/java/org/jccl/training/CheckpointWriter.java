@@ -74,7 +74,7 @@ public final class CheckpointWriter implements AutoCloseable {
                     FailureContext.ofGroup(group.name(), group.rank()),
                     "a CheckpointWriter needs a group on the CPU, and this one is on "
                             + group.devices()
-                            + "; make one by another backend, for instance gloo");
+                            + "; make one with another backend, for instance gloo");
         }
         List<Integer> ranks = IntStream.range(0, group.size()).boxed().toList();
         return new CheckpointWriter(group.newGroup(ranks).orElseThrow());

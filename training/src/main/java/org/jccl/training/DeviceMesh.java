@@ -247,9 +247,9 @@ public final class DeviceMesh implements AutoCloseable {
         if (product != group.size()) {
             throw new UsageException(
                     context,
-                    "a mesh of shape "
+                    "a mesh must have one point for each rank of the group; the shape "
                             + Arrays.toString(sizes)
-                            + " does not have as many points as the group has ranks, "
+                            + " does not fit the number of ranks, "
                             + group.size());
         }
     }

@@ -40,7 +40,7 @@ public record DistributedSampler(
         if (samples < 0 || ranks < 1 || rank < 0 || rank >= ranks) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "no sampler for rank "
+                    "cannot make a sampler for rank "
                             + rank
                             + " of "
                             + ranks
@@ -53,7 +53,7 @@ public record DistributedSampler(
                 && perRank(samples, ranks, false) * ranks > Integer.MAX_VALUE) {
             throw new UsageException(
                     FailureContext.NONE,
-                    samples + " samples for " + ranks + " ranks are more than an int counts");
+                    samples + " samples for " + ranks + " ranks are more than an int can count");
         }
     }
 

@@ -355,7 +355,7 @@ public final class GradientReducer implements AutoCloseable {
                 throw usage("join() needs a reducer that was built with unevenInputs(true)");
             }
             if (step.isOpen() || accumulating > 0) {
-                throw usage("join() within a step; finish() it first");
+                throw usage("join() within a step; call finish() first");
             }
             int[] rank = new int[1];
             guarded(() -> rank[0] = step.join());

@@ -332,7 +332,8 @@ public final class GradientReducerBuilder {
                                 + before
                                 + " and "
                                 + own.get(i)
-                                + " overlap in memory; register what parameters share once");
+                                + " overlap in memory; register a gradient that parameters share"
+                                + " only once");
             }
         }
     }

@@ -62,9 +62,9 @@ final class ReplicaCheck {
                                 ? ""
                                 : (others == 1 ? "; so does " : "; so do ")
                                         + Counted.of(others, "other replicated tensor"))
-                        + ". Copy what is replicated from one rank to all before the save, for"
-                        + " instance by GradientReducer.broadcastParameters; save what differs as"
-                        + " Shard.part, each rank under a name of its own");
+                        + ". Before the save, copy replicated tensors from one rank to all, for"
+                        + " instance with GradientReducer.broadcastParameters. Save tensors that"
+                        + " differ as Shard.part, under a different name on each rank");
     }
 
     private static String difference(Shard shard, int[] checksums) {

@@ -390,7 +390,7 @@ public final class SafetensorsFile {
                             + path
                             + " has the type "
                             + entry.type()
-                            + ", which JCCL lacks; it has "
+                            + ", which JCCL does not support; it supports "
                             + SafetensorsHeader.types());
         }
         return type;

@@ -43,7 +43,7 @@ public record Shard(String name, List<Long> shape, long offset, Tensor tensor, b
                     tensor
                             + " at element "
                             + offset
-                            + " is no part of '"
+                            + " is not a part of '"
                             + name
                             + "' of shape "
                             + shape

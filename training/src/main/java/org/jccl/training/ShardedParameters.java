@@ -194,7 +194,7 @@ public final class ShardedParameters implements AutoCloseable {
             throw usage("checkpoint is null");
         }
         if (units.stream().anyMatch(ShardedUnit::isReduced)) {
-            throw usage("a checkpoint is loaded before the first reduce() of a step, or after it");
+            throw usage("load a checkpoint before the first reduce() of a step, or after the step");
         }
         checkpoint.requireSame(group, device);
         guarded(() -> checkpoint.load(shards()));

@@ -156,9 +156,9 @@ public final class ShardedUnit {
                             + what
                             + " of unit '"
                             + name
-                            + "': those of "
+                            + "': the memory is in use by "
                             + memory.count()
-                            + " other units are whole; call "
+                            + " other whole units; call "
                             + how
                             + " on one of them first, or raise wholeUnits()");
         }

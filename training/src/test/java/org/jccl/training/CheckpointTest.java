@@ -557,7 +557,8 @@ final class CheckpointTest {
     void partsThatDoNotFitAreNotSaved() {
         saveRefused("elements 2 to 2 of tensor 'x' are in no file", ofX(0, 5), ofX(3, 5));
         saveRefused("elements 1 to 1 of tensor 'x' are in several files", ofX(0, 3), ofX(1, 3));
-        saveRefused("of shape [5], in other files float32 of shape [4]", ofX(0, 4), ofX(2, 5));
+        saveRefused(
+                "of shape [5]; in other files it is float32 of shape [4]", ofX(0, 4), ofX(2, 5));
     }
 
     @Test

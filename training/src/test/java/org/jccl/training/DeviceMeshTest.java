@@ -144,7 +144,7 @@ final class DeviceMeshTest {
                 2,
                 world -> {
                     refused(
-                            "[2, 2] does not have as many points as the group has ranks, 2",
+                            "[2, 2] does not fit the number of ranks, 2",
                             () -> DeviceMesh.of(world, new int[] {2, 2}, "a", "b"));
                     refused("a name for each", () -> DeviceMesh.of(world, new int[] {2}, "a", "b"));
                     refused("a name for each", () -> DeviceMesh.of(world, new int[0]));

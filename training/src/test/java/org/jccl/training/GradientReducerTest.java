@@ -275,7 +275,7 @@ final class GradientReducerTest {
                                                     DataType.FLOAT64));
                     for (BucketMemory allocator : wrong) {
                         refused(
-                                "bucketMemory was asked for float32",
+                                "bucketMemory was called for float32",
                                 () -> inBuckets(group).bucketMemory(allocator).build());
                     }
                     refused("allocator is null", () -> inBuckets(group).bucketMemory(null));

@@ -527,7 +527,7 @@ void Collectives::allToAllV(
   const Parts sends(inCounts, size_, elementSizeOf(type));
   const Parts receives(outCounts, size_, elementSizeOf(type));
   if (sends.bytes(rank_) != receives.bytes(rank_)) {
-    throw Failure(kInvalid, "this rank's part for itself has another size in the input than in the output");
+    throw Failure(kInvalid, "this rank's own part differs in size between input and output");
   }
   copy(at(out, receives.offset(rank_)), at(in, sends.offset(rank_)), sends.bytes(rank_));
   if (size_ == 1) {

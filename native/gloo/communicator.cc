@@ -38,7 +38,7 @@ namespace {
 Contact contactOf(int peer, const std::vector<char>& address) {
   Contact contact;
   if (address.size() != sizeof(contact)) {
-    throw Failure(kInvalid, "the address of rank " + std::to_string(peer) + " is none of gloo's");
+    throw Failure(kInvalid, "the address of rank " + std::to_string(peer) + " is not a gloo address");
   }
   std::memcpy(&contact, address.data(), sizeof(contact));
   return contact;

@@ -200,11 +200,11 @@ void Exchange::check(int peer) {
   if (theirs.bytes != in) {
     throw Failure(
         kMismatch, name + " sends " + std::to_string(theirs.bytes) + " bytes where this rank expects " +
-                       std::to_string(in) + ", another number of elements");
+                       std::to_string(in) + ", so the numbers of elements differ");
   }
   throw Failure(
       kMismatch, name + " expects " + std::to_string(theirs.expected) + " bytes where this rank sends " +
-                     std::to_string(out) + ", another number of elements");
+                     std::to_string(out) + ", so the numbers of elements differ");
 }
 
 void Exchange::told(int peer, uint64_t rank) {

@@ -120,7 +120,7 @@ Listener::Listener(const std::string& address, const TlsContext* tls) : tls_(tls
   addrinfo* found = nullptr;
   const int error = ::getaddrinfo(address.c_str(), nullptr, &hints, &found);
   if (error != 0) {
-    throw Failure(kInvalid, address + " is no numeric address: " + ::gai_strerror(error));
+    throw Failure(kInvalid, address + " is not a numeric address: " + ::gai_strerror(error));
   }
   std::memcpy(&address_, found->ai_addr, found->ai_addrlen);
   ::freeaddrinfo(found);

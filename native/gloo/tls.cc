@@ -271,7 +271,8 @@ short TlsChannel::awaited(int returned) {
     return POLLIN;
   }
   const std::string advice =
-      "; each rank needs a certificate that is valid now, of an authority that the others know (--tls-ca)";
+      "; each rank needs a certificate that is valid now and signed by an authority that the other ranks trust"
+      " (--tls-ca)";
   const long verdict = openSsl().SSL_get_verify_result(ssl_);
   if (error == kErrorSsl && verdict != 0) {
     throw Failure(

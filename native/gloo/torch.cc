@@ -35,7 +35,7 @@ Operation TorchCommunicator::begin(uint8_t kind, int type) {
   if (type == kInt16 || type > kBool) {
     throw Failure(
         kInvalid, std::string("PyTorch's gloo has no collectives of ") + (type == kInt16 ? "int16" : "float8") +
-                      "; convert the elements, or view them as uint8 where nothing is reduced");
+                      "; convert the elements, or view them as uint8 if nothing is reduced");
   }
   return Operation(*mesh_, tag, kNoDeadline, kind);
 }
@@ -196,7 +196,7 @@ void TorchCommunicator::allToAllV(
   const Parts sends(inCounts, size_, elementSizeOf(type));
   const Parts receives(outCounts, size_, elementSizeOf(type));
   if (sends.bytes(rank_) != receives.bytes(rank_)) {
-    throw Failure(kInvalid, "this rank's part for itself has another size in the input than in the output");
+    throw Failure(kInvalid, "this rank's own part differs in size between input and output");
   }
   if (size_ == 1) {
     return copy(out, in, sends.total());

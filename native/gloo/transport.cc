@@ -223,7 +223,7 @@ void Peer::adopt(Link link) {
       fd_ = -1;
     }
     throw Failure(
-        kPeerLost, "the connection was lost while it was made: " + plainMessage(std::current_exception()));
+        kPeerLost, "the connection was lost while it was established: " + plainMessage(std::current_exception()));
   }
 }
 
@@ -293,7 +293,9 @@ std::unique_ptr<::gloo::transport::Pair>& Mesh::createPair(int rank) {
 
 bool Mesh::dials(const sockaddr_storage& mine, const sockaddr_storage& theirs) const {
   if (mine.ss_family != theirs.ss_family) {
-    throw Failure(kInvalid, "one rank listens on IPv4 and the other on IPv6; set GLOO_SOCKET_IFNAME alike");
+    throw Failure(
+        kInvalid, "one rank listens on IPv4 and the other on IPv6; set GLOO_SOCKET_IFNAME so that all ranks use the same"
+                  " version");
   }
   return device_->isInitiator(tcp::Address(mine), tcp::Address(theirs));
 }

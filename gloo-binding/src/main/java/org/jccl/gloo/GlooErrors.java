@@ -34,7 +34,7 @@ final class GlooErrors {
                 NativeStatus.of(status) == NativeStatus.TIMEOUT
                         ? " within "
                                 + Durations.text(timeout)
-                                + "; a rank is late, gone, or sends and receives something else:"
+                                + "; a rank is late, gone, or issues other sends and receives:"
                                 + " look at its log, or raise the group's timeout"
                         : "";
         return NativeStatus.exception(status, "libgloo", message + advice, lostRank(message));

@@ -35,8 +35,8 @@ public record GlooOptions(
         if (isBad(networkInterface) || isBad(host)) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "Gloo options: a network interface and a host are empty Optionals or have a"
-                            + " name, got "
+                    "Gloo options: network interface and host must be an empty Optional or a name,"
+                            + " got "
                             + networkInterface
                             + " and "
                             + host);
@@ -54,7 +54,7 @@ public record GlooOptions(
                 || busyPolling.compareTo(LONGEST_POLLING) > 0) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "Gloo options: busy polling lasts from nothing to "
+                    "Gloo options: busy polling must be from 0 to "
                             + LONGEST_POLLING
                             + ", got "
                             + busyPolling);

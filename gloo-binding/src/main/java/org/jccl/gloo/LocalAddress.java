@@ -128,7 +128,12 @@ record LocalAddress(InetAddress address, String reason, boolean asked) {
             InetAddress address = InetAddress.getByName(host);
             if (!isBindable(address)) {
                 throw usage(
-                        "host " + host + " of the options is " + address + ", not this machine");
+                        "host "
+                                + host
+                                + " of the options is "
+                                + address
+                                + ", which is not an"
+                                + " address of this machine");
             }
             return new LocalAddress(address, "host " + host + " of the options", true);
         } catch (UnknownHostException e) {

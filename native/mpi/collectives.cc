@@ -312,7 +312,7 @@ bool Communicator::startMatchedReceive(Operation& o) {
       // Its sender keeps it until the group is given up there too.
       throw Failure(
           kMismatch, "the message from rank " + std::to_string(status.MPI_SOURCE) + " has " + std::to_string(bytes) +
-                         " bytes, not " + std::to_string(o.expected) + " elements, and more than there is memory for");
+                         " bytes, not " + std::to_string(o.expected) + " elements, and they do not fit in memory");
     }
   }
   const auto e = fits ? elements(o, o.expected, o.type) : elements(o, bytes, kInt8);

@@ -125,8 +125,8 @@ Communicator::Communicator(MPI_Comm comm, MPI_Comm comparisons, bool owned, Opti
       tagsOfOne_((options.checked ? kCheckedTags : 1) * (tagsTellLength_ ? 2 : 1)) {
   if (!owned && worldIsSpoilt) {
     throw Failure(
-        kInvalid, "MPI_COMM_WORLD has operations that were given up; what is left of them would arrive in a new group,"
-                  " so start the job again");
+        kInvalid, "operations on MPI_COMM_WORLD were abandoned, and their data could arrive in a new group; start the"
+                  " job again");
   }
   check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   if (owned) {

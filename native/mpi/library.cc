@@ -32,7 +32,7 @@ Family familyOf(void* library) {
       return kStandardAbi;
     }
     text += " has version " + std::to_string(major) + "." + std::to_string(minor) +
-            " of the standard ABI, of which only version 1 is known; use the library's own libmpi";
+            " of the standard ABI, of which only version 1 is supported; use the library's own libmpi";
     return kNone;
   }
   return dlsym(library, "ompi_mpi_comm_self") != nullptr ? kOpenMpi : kMpich;

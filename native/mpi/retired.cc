@@ -145,7 +145,7 @@ bool reapRetired() {
       done = each->advance();
     } catch (const std::exception& failure) {
       // Forgotten, and so kept. Whoever is here forms or closes another group, which has nothing to do with it.
-      std::fprintf(stderr, "jccl: the communicator of a closed group is kept: %s\n", failure.what());
+      std::fprintf(stderr, "jccl: the communicator of a closed group was not freed: %s\n", failure.what());
       continue;
     }
     if (done) {

@@ -95,7 +95,7 @@ final class Members {
                     FailureContext.NONE,
                     String.format(
                             "MPI: rank %d has the options [%s], rank %d has [%s]; give all ranks"
-                                    + " the same MpiOptions, but for the progress thread",
+                                    + " the same MpiOptions, except for the progress thread",
                             self, mine.strip(), rank, theirs.strip()));
         }
     }
@@ -131,11 +131,11 @@ final class Members {
         if (config.size() != worldSize || config.rank() != worldRank) {
             throw new UsageException(
                     context,
-                    "this process is rank "
+                    "MPI sees this process as rank "
                             + worldRank
                             + " of "
                             + worldSize
-                            + " to MPI; a group with other ranks needs a store");
+                            + "; a group with other ranks needs a store");
         }
         return IntStream.range(0, config.size()).toArray();
     }

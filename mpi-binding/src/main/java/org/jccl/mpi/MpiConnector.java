@@ -49,7 +49,7 @@ final class MpiConnector {
                             + Durations.rounded(config.joinTimeout())
                             + ": "
                             + members.giveUp()
-                            + "; it cannot be called off: end this process");
+                            + "; MPI cannot cancel this: end this process");
         }
         members.leave();
         return new MpiCommunicator(formed.get(), worldRanks, onDevice);

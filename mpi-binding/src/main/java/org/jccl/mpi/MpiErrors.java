@@ -22,7 +22,7 @@ final class MpiErrors {
         String message = "MPI: " + new String(text, 0, length, StandardCharsets.UTF_8).strip();
         String advice =
                 NativeStatus.of(status) == NativeStatus.TIMEOUT
-                        ? "; see whether every rank of the job has come here"
+                        ? "; check that every rank of the job has reached this call"
                         : "";
         return NativeStatus.exception(status, "MPI", message + advice, -1);
     }

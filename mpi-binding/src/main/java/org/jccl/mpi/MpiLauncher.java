@@ -68,7 +68,7 @@ final class MpiLauncher {
                     FailureContext.NONE,
                     "srun started this process, but none of "
                             + String.join(", ", OPEN_MPI_FINDS)
-                            + " is set, and then "
+                            + " is set, and in this case "
                             + library
                             + " ends the process: "
                             + SRUN

@@ -117,8 +117,9 @@ final class MpiLibraries {
         }
         String narrowed =
                 isOfMpich(environment)
-                        ? "no MPICH or relative was found, for which the launcher's variables (as"
-                                + " those of srun --mpi=pmi2; for Open MPI it is --mpi=pmix) ask"
+                        ? "the launcher's variables ask for MPICH or a relative, and none was"
+                                + " found (srun --mpi=pmi2 sets such variables; for Open MPI use"
+                                + " --mpi=pmix)"
                         : "no MPI library was found";
         return new Availability.Unavailable(
                 narrowed

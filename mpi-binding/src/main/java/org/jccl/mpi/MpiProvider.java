@@ -130,9 +130,9 @@ public final class MpiProvider implements BackendProvider {
                     context,
                     "MPI: "
                             + availability()
-                            + " takes no memory of CUDA devices: MPIX_Query_cuda_support() is not"
-                            + " there or says no, and MPICH_GPU_SUPPORT_ENABLED is not 1. Use a"
-                            + " build with CUDA, name it with -D"
+                            + " does not accept memory of CUDA devices: MPIX_Query_cuda_support()"
+                            + " is missing or returns 0, and MPICH_GPU_SUPPORT_ENABLED is not 1."
+                            + " Use a build with CUDA, name it with -D"
                             + MpiLibraries.PROPERTY
                             + "=PATH, or copy to host tensors and use a group of cpu");
         }

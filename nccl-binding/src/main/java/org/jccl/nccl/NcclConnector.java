@@ -154,7 +154,7 @@ final class NcclConnector {
                             + Arrivals.ranks(others)
                             + " of group "
                             + parent.group()
-                            + ", which are not in the new one, had to call it too",
+                            + ", which are not in the new group, must call it too",
                     e);
         }
     }
@@ -284,7 +284,7 @@ final class NcclConnector {
                         + " did not finish in "
                         + Durations.rounded(timeout)
                         + ": not all ranks called it, or they cannot reach each other;"
-                        + " NCCL_DEBUG=INFO tells more");
+                        + " set NCCL_DEBUG=INFO for details");
     }
 
     private long initialise(byte[] ids, long settings) {

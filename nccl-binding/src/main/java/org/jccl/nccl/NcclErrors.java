@@ -14,7 +14,7 @@ import org.jccl.PeerLostException;
 final class NcclErrors {
 
     private static final String LIBRARY = "libnccl";
-    private static final String MORE = "; NCCL_DEBUG=WARN makes NCCL say more";
+    private static final String MORE = "; set NCCL_DEBUG=WARN for details";
 
     private static final String SHARED_MEMORY = "/dev/shm";
     private static final long MEBIBYTE = 1 << 20;
@@ -45,7 +45,7 @@ final class NcclErrors {
                                     + "; look for the first rank that failed");
             case NcclNative.TIMEOUT ->
                     new OperationTimeoutException(
-                            FailureContext.NONE, LIBRARY + " ran out of time: " + text);
+                            FailureContext.NONE, LIBRARY + " timed out: " + text);
             default ->
                     new NativeException(
                             FailureContext.NONE, LIBRARY, code, text + advice(code, text));
@@ -99,9 +99,9 @@ final class NcclErrors {
         return "; "
                 + SHARED_MEMORY
                 + sizes()
-                + ". Docker gives a container 64 MiB: start it with --shm-size=1g or --ipc=host. In"
-                + " Kubernetes mount an emptyDir with medium: Memory there. NCCL_SHM_DISABLE=1 does"
-                + " without, but is slower";
+                + ". Docker gives a container 64 MiB: start it with --shm-size=1g or --ipc=host."
+                + " In Kubernetes mount an emptyDir with medium: Memory there. NCCL_SHM_DISABLE=1"
+                + " avoids it, but is slower";
     }
 
     private static String sizes() {
@@ -113,7 +113,7 @@ final class NcclErrors {
                     + store.getUsableSpace() / MEBIBYTE
                     + " of them free";
         } catch (IOException e) {
-            return " cannot be looked at: " + e;
+            return " cannot be inspected: " + e;
         }
     }
 }

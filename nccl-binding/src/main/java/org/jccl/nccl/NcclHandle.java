@@ -255,8 +255,7 @@ final class NcclHandle extends CommunicatorHandle {
         if (captured) {
             throw new GroupAbortedException(
                     FailureContext.NONE,
-                    "the NCCL communicator is left behind: CUDA graphs may still hold operations of"
-                            + " it, and NCCL would free it under them");
+                    "the NCCL communicator was not freed: CUDA graphs may still use it");
         }
         acquireAlways();
         return true;
@@ -293,16 +292,16 @@ final class NcclHandle extends CommunicatorHandle {
     protected String leftBehind(boolean inOrder) {
         String reason =
                 inOrder
-                        ? "a CUDA graph that captured its operations still exists, which must be"
-                                + " destroyed before the group is closed, or another rank did not"
-                                + " close the group"
+                        ? "a CUDA graph that captured its operations still exists (destroy it"
+                                + " before you close the group), or another rank did not close the"
+                                + " group"
                         : "a thread is still inside NCCL, or a CUDA graph that captured its"
                                 + " operations still exists";
-        return "is left behind after "
+        return "was not freed within "
                 + Durations.text(PATIENCE)
                 + ": "
                 + reason
-                + "; it keeps its memory until then, or until the process ends";
+                + "; its memory stays allocated until then, or until the process ends";
     }
 
     @Override

@@ -207,7 +207,7 @@ final class NcclIds {
     private BootstrapException otherBackend(Store store) {
         boolean newer = NcclKeys.isNewer(config.interop());
         String why =
-                "rank 0 speaks as %s: its id lies under the key %s; rank %d speaks as %s, which has it under %s. Give all Java ranks Interop.torch(version) with the version of PyTorch that runs; if TORCH_DIST_USE_NCCL2 is set, TORCH_2_14_OPT_IN for 1 in 2.14, and TORCH for 0 from 2.15 on"
+                "rank 0 uses the protocol of %s and wrote its id under the key %s; rank %d uses that of %s and reads the key %s. Give all Java ranks Interop.torch(version) with the version of PyTorch in use. If TORCH_DIST_USE_NCCL2 is set to 1 in PyTorch 2.14, use TORCH_2_14_OPT_IN; if it is set to 0 from 2.15 on, use TORCH"
                         .formatted(
                                 spoken(!newer),
                                 misunderstood.get(0),

@@ -54,7 +54,8 @@ final class NcclKeys {
             case "nccl2" -> {
                 if (interop == Interop.TORCH_EAGER) {
                     throw unsupported(
-                            "nccl2 with device_id in PyTorch 2.14 makes groups that miss ranks; leave out device_id there, or use PyTorch 2.15");
+                            "nccl2 with device_id in PyTorch 2.14 creates groups without some of"
+                                    + " their ranks; leave out device_id, or use PyTorch 2.15");
                 }
                 yield Optional.of(interop == Interop.TORCH ? Interop.TORCH_2_14_OPT_IN : interop);
             }

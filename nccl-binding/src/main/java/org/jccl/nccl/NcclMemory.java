@@ -46,7 +46,7 @@ public final class NcclMemory {
         }
         if (!NcclNative.has("ncclMemAlloc")) {
             throw usage(
-                    "ncclMemAlloc came with NCCL 2.19, the loaded one is "
+                    "ncclMemAlloc needs NCCL 2.19 or later, and this process has "
                             + NcclLibraries.versionText(libraries.version()));
         }
         CudaRuntime.enter(device.index());

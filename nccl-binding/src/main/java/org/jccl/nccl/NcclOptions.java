@@ -117,7 +117,9 @@ public record NcclOptions(
                         nvlsCtas,
                         registration)
                 .anyMatch(Objects::isNull)) {
-            throw bad("an option must not be null; one that is left to NCCL is empty", "null");
+            throw bad(
+                    "an option must not be null; pass an empty Optional to leave it to NCCL",
+                    "null");
         }
         checkName(networkName, "networkName");
         checkName(communicatorName, "communicatorName");
@@ -126,7 +128,8 @@ public record NcclOptions(
         }
         if (minCtas.isPresent() && maxCtas.isEmpty()) {
             throw bad(
-                    "minCtas needs maxCtas too, without which NCCL takes every minimum for too high",
+                    "minCtas needs maxCtas too, because NCCL otherwise rejects every minimum as"
+                            + " too high",
                     minCtas + ", " + maxCtas);
         }
         if (minCtas.isPresent() && minCtas.getAsInt() > maxCtas.getAsInt()) {

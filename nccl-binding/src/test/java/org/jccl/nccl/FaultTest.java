@@ -92,7 +92,7 @@ final class FaultTest {
         "2, 'libnccl failed with code 3: ncclAllReduce'",
         "2:4, 'libnccl failed with code 4'",
         "2:6, 'libnccl lost a peer: ncclAllReduce'",
-        "2:8, 'libnccl ran out of time: ncclAllReduce: timeout'"
+        "2:8, 'libnccl timed out: ncclAllReduce: timeout'"
     })
     void failedCallPoisonsTheGroupWithItsCause(String fault, String text) throws Exception {
         assertThat(reductions(Map.of("MOCK_NCCL_FAIL_AT", fault)))

@@ -39,8 +39,8 @@ final class AclLifetime {
         if (ended) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "the JVM is ending and has ended ACL, because no group, tensor or stream was"
-                            + " left; close the last one after the last use of a device");
+                    "the JVM is shutting down and has finalised ACL, because no group, tensor or"
+                            + " stream was open; close the last one after the last use of a device");
         }
         held++;
     }

@@ -55,18 +55,19 @@ final class CannErrors {
             case 107002 -> "this thread has no device";
             case 107003 -> "the stream belongs to another device";
             case 107016 -> "memory of the wrong kind";
-            case 107019, 107020 -> "a task waited too long";
+            case 107019, 107020 -> "a task timed out";
             case 107022, 107023 -> "the tasks were aborted";
-            case Acl.NOT_SUPPORTED, 200006, 207000 -> "the installed CANN or device has no such";
-            case 200000, 207001, 207018 -> "memory is used up";
-            case 207004 -> "no device is there";
+            case Acl.NOT_SUPPORTED, 200006, 207000 ->
+                    "the installed CANN or the device does not" + " support this";
+            case 200000, 207001, 207018 -> "out of memory";
+            case 207004 -> "no device was found";
             case 207005, 207007, 207008 ->
-                    "events, streams or other resources of the device are used up";
+                    "the device has no events, streams or other resources left";
             case 507000, 507001, 507899 -> "internal error of the device's runtime";
             case 507010 -> "the device's heartbeat is lost";
             case 507011, 507014, 507015, 507017, 507018, 507900 ->
-                    "a task failed on the device, which a collective does when a peer is lost";
-            case Acl.STREAM_SYNC_TIMEOUT, Acl.EVENT_SYNC_TIMEOUT -> "not done in time";
+                    "a task failed on the device; in a collective, a lost peer can be the cause";
+            case Acl.STREAM_SYNC_TIMEOUT, Acl.EVENT_SYNC_TIMEOUT -> "timed out";
             case 507053, 507054, 507055 -> "the device's memory has an error";
             case 507056, 507057 -> "a link between devices has an error";
             default -> "see the CANN manual";

@@ -18,7 +18,7 @@ final class HcclErrors {
     private static final String LIBRARY = "libhccl";
 
     private static final String BUFFERS =
-            ": each communicator takes two buffers of the device when it is first used; close groups,"
+            ": each communicator allocates two device buffers at its first use; close groups,"
                     + " or lower HcclOptions.subGroupBufferMegabytes, bufferMegabytes or"
                     + " HCCL_BUFFSIZE on all ranks";
 
@@ -45,7 +45,7 @@ final class HcclErrors {
                                     + "; look for the first rank that failed");
             case TIMEOUT ->
                     new OperationTimeoutException(
-                            FailureContext.NONE, LIBRARY + " ran out of time: " + text);
+                            FailureContext.NONE, LIBRARY + " timed out: " + text);
             default -> new NativeException(FailureContext.NONE, LIBRARY, code, text);
         };
     }
@@ -103,7 +103,8 @@ final class HcclErrors {
             // HCCL returns it if there is no memory for the buffers of a communicator.
             case 2 -> "; the device may have no memory left" + BUFFERS;
             case 3, 24 -> BUFFERS;
-            case Hccl.NOT_SUPPORT -> "; the device or the installed CANN has no such operation";
+            case Hccl.NOT_SUPPORT ->
+                    "; the device or the installed CANN does not support this" + " operation";
             case 7 -> "; does the rank table give this rank another device?";
             case TIMEOUT -> "; HCCL_CONNECT_TIMEOUT is how long HCCL waits for the other ranks";
             case 10 -> "; can this process read the rank table?";

@@ -91,8 +91,8 @@ final class HcclHandle extends CommunicatorHandle {
             asksForErrors = false;
             LOGGER.log(
                     System.Logger.Level.WARNING,
-                    "group {0}: HCCL reports no asynchronous errors, so a lost peer shows only at"
-                            + " the deadline: {1}",
+                    "group {0}: HCCL reports no asynchronous errors, so a lost peer is noticed"
+                            + " only at the deadline: {1}",
                     group(),
                     HcclErrors.of(code, "HcclGetCommAsyncError").reason());
             return null;
@@ -116,8 +116,8 @@ final class HcclHandle extends CommunicatorHandle {
 
     @Override
     protected String leftBehind(boolean inOrder) {
-        return "is left behind: an operation still waits for its peers, until HCCL_EXEC_TIMEOUT is"
-                + " over or the process ends";
+        return "was not freed: an operation still waits for its peers, until HCCL_EXEC_TIMEOUT or"
+                + " the end of the process";
     }
 
     /**

@@ -260,7 +260,7 @@ final class HcclLibraries {
         if (given != null) {
             LOGGER.log(
                     System.Logger.Level.WARNING,
-                    "{0}={1} would have CANN replace the JVM's signal handlers; it is set to none",
+                    "{0}={1} would let CANN replace the JVM's signal handlers; it is set to none",
                     SIGNAL_VARIABLE,
                     given);
         }
@@ -312,8 +312,8 @@ final class HcclLibraries {
             if (Chip.isForInference(soc)) {
                 return unavailable(
                         soc
-                                + " is a device for inference, on which HCCL has no broadcast and no"
-                                + " messages; use a device for training");
+                                + " is a device for inference, on which HCCL has no broadcast,"
+                                + " send or receive; use a device for training");
             }
             chip = Chip.of(soc);
             version = version(out);

@@ -105,7 +105,8 @@ public record HcclOptions(
                         executionTimeout,
                         algorithm)
                 .anyMatch(Objects::isNull)) {
-            throw bad("what is left to HCCL is empty", null);
+            throw bad(
+                    "an option must not be null; pass an empty Optional to leave it to HCCL", null);
         }
         if (bufferMegabytes.orElse(1) < 1) {
             throw bad("bufferMegabytes must be at least 1", bufferMegabytes.getAsInt());

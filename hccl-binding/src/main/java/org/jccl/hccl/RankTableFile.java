@@ -60,7 +60,7 @@ final class RankTableFile {
             Path given, int rank, int size, int device, HcclLibraries libraries, Duration timeout) {
         Path file = given.toAbsolutePath();
         require(Files.isReadable(file), file, "cannot be read");
-        require(file.toString().endsWith(SUFFIX), file, "must end with .json, or HCCL refuses it");
+        require(file.toString().endsWith(SUFFIX), file, "must end with .json, or HCCL rejects it");
         require(
                 file.toString().getBytes(StandardCharsets.UTF_8).length <= LONGEST_PATH,
                 file,

@@ -285,10 +285,10 @@ final class FaultTest {
     @ParameterizedTest
     @CsvSource({
         "2:4, 'libhccl failed with code 4: HcclAllReduce: internal error'",
-        "2:5, 'the device or the installed CANN has no such operation'",
+        "2:5, 'the device or the installed CANN does not support this operation'",
         "2:19, 'look at the network: HCCL_IF_IP'",
         "2:21, 'libhccl lost a peer: HcclAllReduce'",
-        "2:9, 'libhccl ran out of time: HcclAllReduce: timeout'"
+        "2:9, 'libhccl timed out: HcclAllReduce: timeout'"
     })
     void failedCallPoisonsTheGroupWithItsCause(String fault, String text) throws Exception {
         assertThat(reductions(Map.of("MOCK_HCCL_FAIL_AT", fault)))

@@ -79,7 +79,9 @@ final class ChipMap {
         arrivals.arrive(config.rank(), mine.getBytes(StandardCharsets.UTF_8));
         List<byte[]> values =
                 arrivals.await(
-                        config.joinTimeout(), "telling which TPU each uses", config.joinTimeout());
+                        config.joinTimeout(),
+                        "exchanging which TPU each rank uses",
+                        config.joinTimeout());
         int[] chips = new int[config.size()];
         Map<String, Integer> ranks = new HashMap<>();
         for (int rank = 0; rank < chips.length; rank++) {

@@ -67,9 +67,9 @@ final class KernelModule {
                     "libtpurt",
                     0,
                     call
-                            + " gave nothing for "
+                            + " returned nothing for "
                             + this
-                            + "; name the file of kernels of this chip in TPUKERNEL_FIRMWARE_PATH");
+                            + "; set TPUKERNEL_FIRMWARE_PATH to the file of kernels of this chip");
         }
         return module;
     }

@@ -61,7 +61,7 @@ final class PluginVariables {
     private static void require(String function, String name, int code) {
         if (code != 0) {
             throw new NativeException(
-                    FailureContext.NONE, "libc", code, function + " refused the variable " + name);
+                    FailureContext.NONE, "libc", code, function + " rejected the variable " + name);
         }
     }
 }

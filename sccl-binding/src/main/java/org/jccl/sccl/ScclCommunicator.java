@@ -73,7 +73,7 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
                 size == 1 || calls.messages
                         ? all
                         : all.without(
-                                "this libsccl has no scclSend and scclRecv, which messages and"
+                                "this libsccl has no scclSend and scclRecv, which send, recv and"
                                         + " allToAll with splits or lists need; install a newer"
                                         + " one",
                                 OperationKind.SEND,

@@ -107,7 +107,7 @@ final class ScclConnector {
         if (!done) {
             throw new OperationTimeoutException(
                     FailureContext.NONE,
-                    "setting up the links between the TPUs did not end in "
+                    "setting up the links between the TPUs did not complete within "
                             + Durations.rounded(config.joinTimeout()));
         }
         store.set(idKey(), id[0]);
@@ -197,7 +197,8 @@ final class ScclConnector {
                 System.Logger.Level.WARNING,
                 "the TPUs "
                         + Arrays.toString(chips)
-                        + " are no ring of links in this order, so collectives may fail or be slow"
+                        + " do not form a ring of links in this order, so collectives may fail or"
+                        + " be slow"
                         + (known ? "; a ring is " + Arrays.toString(ring) : ""));
     }
 

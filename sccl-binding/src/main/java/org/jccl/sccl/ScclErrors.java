@@ -20,7 +20,7 @@ final class ScclErrors {
         return switch (code) {
             case 1 -> "scclKernelError: tpuDNN refused or failed" + TpuErrors.advice();
             case 2 -> "scclInvalidArgument";
-            default -> "a code that is not documented" + TpuErrors.advice();
+            default -> "an undocumented code" + TpuErrors.advice();
         };
     }
 }

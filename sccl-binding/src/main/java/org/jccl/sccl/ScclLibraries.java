@@ -260,8 +260,8 @@ final class ScclLibraries {
         }
         if (module.isEmpty()) {
             return unavailable(
-                    "the kernels that SCCL's calls on a stream need were not found; install a torch_tpu"
-                            + " since July 2024, whose libtorch_tpu"
+                    "the kernels that SCCL's calls on a stream need were not found; install a"
+                            + " torch_tpu of July 2024 or later, whose libtorch_tpu"
                             + (chip.isEmpty() ? "" : "." + chip)
                             + ".so has them, or name the file of kernels of this chip in -D"
                             + MODULE_PROPERTY

@@ -48,7 +48,7 @@ final class SharedObject implements AutoCloseable {
             SharedObject opened = new SharedObject(path, file);
             ByteBuffer header = opened.read(0, 64);
             if (header.getInt(0) != MAGIC || header.getShort(CLASS) != CLASS_64_LITTLE_ENDIAN) {
-                throw new IOException(path + " is no ELF library with 64 bits, little-endian");
+                throw new IOException(path + " is not a 64-bit little-endian ELF library");
             }
             return opened;
         } catch (IOException | RuntimeException e) {
@@ -73,7 +73,7 @@ final class SharedObject implements AutoCloseable {
             long bytes = to.getAsLong() - from.getAsLong();
             return Optional.of(read(offset(from.getAsLong(), bytes), bytes));
         } catch (IndexOutOfBoundsException e) {
-            throw new IOException(path + " contradicts itself: " + e, e);
+            throw new IOException(path + " is inconsistent: " + e, e);
         }
     }
 
@@ -146,7 +146,7 @@ final class SharedObject implements AutoCloseable {
 
     private ByteBuffer read(long offset, long bytes) throws IOException {
         if (offset < 0 || bytes < 0 || bytes > file.size() - offset) {
-            throw new IOException(path + " ends before what it should hold");
+            throw new IOException(path + " is truncated");
         }
         ByteBuffer read = ByteBuffer.allocate(Math.toIntExact(bytes));
         while (read.hasRemaining()) {

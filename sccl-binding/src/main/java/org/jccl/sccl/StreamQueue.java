@@ -104,7 +104,7 @@ final class StreamQueue extends TpuQueue {
         this.handle = Tpudnn.tpudnnHandleFromStream(device, stream, kernels);
         if (handle == 0) {
             throw new NativeException(
-                    FailureContext.NONE, "libtpudnn", 0, "tpudnnHandleFromStream gave nothing");
+                    FailureContext.NONE, "libtpudnn", 0, "tpudnnHandleFromStream returned null");
         }
     }
 
@@ -129,8 +129,8 @@ final class StreamQueue extends TpuQueue {
                     FailureContext.NONE,
                     "tpu:"
                             + device
-                            + " has a thread inside a call of a group that was aborted, and the call"
-                            + " does not return: start this process again");
+                            + " is blocked by a thread inside a call of an aborted group, and the"
+                            + " call does not return: start this process again");
         }
         call++;
     }

@@ -47,7 +47,7 @@ final class TpuErrors {
             case 8 -> "tpuErrorInvalidValue";
             case MEMORY_ALLOCATION -> "tpuErrorMemoryAllocation";
             case 10 -> "tpuErrorKernelModuleLoad; is the kernel module for this chip?";
-            default -> "a code that is not documented" + advice();
+            default -> "an undocumented code" + advice();
         };
     }
 

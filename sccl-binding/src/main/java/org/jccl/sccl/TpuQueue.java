@@ -118,9 +118,9 @@ abstract sealed class TpuQueue permits StreamQueue {
         String text =
                 "tpu:"
                         + device
-                        + " is stuck in an operation of a group that was aborted, for "
+                        + " has been stuck in an operation of an aborted group for "
                         + Durations.text(gracePeriod)
-                        + " now: SCCL cannot end it; start this process again";
+                        + ": SCCL cannot end it; start this process again";
         if (!logged) {
             // A thread that waits for the failed group gets the failure of the group instead.
             logged = true;

@@ -238,8 +238,7 @@ final class TpuRuntime implements DeviceRuntime {
         TpuEvent to = recorded(end);
         if (from.queue != to.queue) {
             throw new UsageException(
-                    FailureContext.NONE,
-                    "only events of one stream have a time between them on a TPU");
+                    FailureContext.NONE, "on a TPU, elapsed needs two events of the same stream");
         }
         return from.queue.elapsedMillis(from, to);
     }

@@ -114,8 +114,8 @@ final class ChipTest {
                         host("CHIP_ARCH", chip, "TPUKERNEL_FIRMWARE_PATH", kernels.toString()),
                         properties());
         assertThat(output)
-                .contains("tpuKernelModuleLoadFromFile gave nothing for " + kernels)
-                .contains("name the file of kernels of this chip in TPUKERNEL_FIRMWARE_PATH")
+                .contains("tpuKernelModuleLoadFromFile returned nothing for " + kernels)
+                .contains("set TPUKERNEL_FIRMWARE_PATH to the file of kernels of this chip")
                 .contains("the kernels are not for the " + chip)
                 .doesNotContain("not refused");
     }

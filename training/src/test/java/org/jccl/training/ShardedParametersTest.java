@@ -416,7 +416,7 @@ final class ShardedParametersTest {
                         b.gather();
                         assertThatThrownBy(() -> model.units().get(2).gather())
                                 .isInstanceOf(UsageException.class)
-                                .hasMessageContaining("2 other units are whole")
+                                .hasMessageContaining("2 other whole units")
                                 .hasMessageContaining("release()");
                         Tensor parameter = a.parameter("a.p0");
                         Tensor gradient = a.gradient("a.p0");

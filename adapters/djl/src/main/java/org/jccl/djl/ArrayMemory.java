@@ -81,7 +81,7 @@ final class ArrayMemory {
                     name
                             + " is on "
                             + array.getDevice()
-                            + ", whose memory DJL gives no address of; "
+                            + ", and DJL does not give the address of memory there; "
                             + CPU_ONLY);
         }
         if (array.isSparse()) {
@@ -91,7 +91,7 @@ final class ArrayMemory {
         if (bytes > Integer.MAX_VALUE) {
             throw new UsageException(
                     where,
-                    name + " has " + bytes + " bytes; DJL gives the address of 2 GiB at most");
+                    name + " has " + bytes + " bytes, and DJL gives the address of at most 2 GiB");
         }
         ByteBuffer elements = array.toByteBuffer(true);
         Tensor tensor = Tensor.of(elements, type);
@@ -119,7 +119,7 @@ final class ArrayMemory {
             default ->
                     throw new UsageException(
                             where,
-                            name + " is of " + array.getDataType() + ", which no group takes");
+                            name + " is of " + array.getDataType() + ", which no group supports");
         };
     }
 

@@ -95,7 +95,7 @@ public final class DistributedTrainer extends Trainer {
                     FailureContext.ofGroup(group.name(), group.rank()),
                     "a rank trains on the CPU only, not on "
                             + Arrays.toString(config.getDevices())
-                            + ", whose memory DJL gives no address of; "
+                            + ", and DJL does not give the address of memory there; "
                             + ArrayMemory.CPU_ONLY);
         }
         // Only newTrainer knows what the engine does to a model before it makes a trainer.
@@ -187,7 +187,7 @@ public final class DistributedTrainer extends Trainer {
         if (!named().keySet().equals(parameters.keySet())) {
             throw new UsageException(
                     where(),
-                    "the model has other parameters than all ranks had; call initialize(...) again");
+                    "the parameters of the model have changed; call initialize(...) again");
         }
         register(parameters.keySet().stream().filter(Parameter::requiresGradient).toList());
         if (reducer != null) {

@@ -81,7 +81,7 @@ public final class ShardedSampler implements Sampler {
         if (size > Integer.MAX_VALUE) {
             throw new UsageException(
                     FailureContext.ofGroup(group.name(), group.rank()),
-                    "the data set has " + size + " samples, more than an int counts");
+                    "the data set has " + size + " samples, more than an int can count");
         }
         DistributedSampler sampler = options.apply(DistributedSampler.of(group, (int) size));
         sampler.requireSame(group, epoch);

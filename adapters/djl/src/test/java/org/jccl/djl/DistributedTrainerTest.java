@@ -98,7 +98,10 @@ class DistributedTrainerTest {
                             "rank 0 has gradient 0 '01Linear_bias'",
                             "rank 1 has gradient 0 '01Linear_weight'");
         }
-        refused(said.get(8), "UsageException: ", "constant is of complex64, which no group takes");
+        refused(
+                said.get(8),
+                "UsageException: ",
+                "constant is of complex64, which no group" + " supports");
         refused(
                 said.get(9),
                 "DifferentModelsException: ",

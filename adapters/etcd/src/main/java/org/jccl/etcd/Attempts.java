@@ -117,7 +117,7 @@ final class Attempts {
         }
         if (isOver()) {
             throw new StoreTimeoutException(
-                    "%s: %s did not succeed within %s, because other calls came first each time"
+                    "%s: %s did not succeed within %s, because other clients changed the keys first each time"
                             .formatted(address, what, Durations.text(limit)),
                     null);
         }

@@ -93,7 +93,7 @@ record EtcdAddress(
         Optional<File> key = file(option("key", options, variables));
         if (certificate.isPresent() != key.isPresent()
                 || certificate.isPresent() && authorities.isEmpty()) {
-            throw bad(url, "cert and key need each other and cacert");
+            throw bad(url, "cert and key must be given together, and with cacert");
         }
         Optional<User> user = option("user", options, variables).map(EtcdAddress::user);
         Duration life =
@@ -113,7 +113,7 @@ record EtcdAddress(
 
     private static Duration life(String url, String text) {
         if (!text.matches("[1-9][0-9]{0,5}")) {
-            throw bad(url, "ttl=" + text + " is not a number of seconds from 1");
+            throw bad(url, "ttl=" + text + " must be a number of seconds, at least 1");
         }
         return Duration.ofSeconds(Integer.parseInt(text));
     }
@@ -144,7 +144,7 @@ record EtcdAddress(
                 path -> {
                     if (!new File(path).canRead()) {
                         throw new UsageException(
-                                FailureContext.NONE, "the file of TLS " + path + " cannot be read");
+                                FailureContext.NONE, "the TLS file " + path + " cannot be read");
                     }
                 });
         return name.map(File::new);
@@ -161,7 +161,7 @@ record EtcdAddress(
         String shown = url.replaceFirst("([?&]user=[^:&]*):[^&]*", "$1:...");
         return new UsageException(
                 FailureContext.NONE,
-                "the store's URL '%s' cannot be used: %s. Its options are cacert, cert, key, user and ttl; without the first four, those of ETCDCTL_CACERT and so on in the environment"
+                "the store's URL '%s' cannot be used: %s. Its options are cacert, cert, key, user and ttl; the first four default to the environment variables ETCDCTL_CACERT and so on"
                         .formatted(shown, why));
     }
 

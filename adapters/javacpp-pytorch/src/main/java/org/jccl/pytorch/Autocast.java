@@ -68,7 +68,8 @@ public final class Autocast implements AutoCloseable {
     @Override
     public void close() {
         if (Thread.currentThread() != thread) {
-            throw TorchTensors.usage("an Autocast of " + thread.getName() + " is closed elsewhere");
+            throw TorchTensors.usage(
+                    "close an Autocast on the thread that opened it, " + thread.getName());
         }
         if (!closed) {
             closed = true;

@@ -201,9 +201,9 @@ final class ModuleUnit implements AutoCloseable {
         Member member = members.get(index);
         if (!inBackward) {
             throw TorchTensors.usage(
-                    "the backward pass came to parameter '"
+                    "the backward pass reached parameter '"
                             + member.name
-                            + "' not through the result of run(\""
+                            + "' other than through the result of run(\""
                             + name()
                             + "\"), so its unit was not gathered");
         }

@@ -28,7 +28,7 @@ final class Parameter implements AutoCloseable {
             throw TorchTensors.usage(
                     "parameter '"
                             + name
-                            + "' is no leaf of the graph: it is computed from other tensors, and"
+                            + "' is not a leaf of the graph: it is computed from other tensors, and"
                             + " PyTorch keeps no gradient of it");
         }
         this.name = name;

@@ -193,7 +193,8 @@ public final class SyncBatchNorm {
         }
         double count = global.narrow(0, 2 * channels, 1).item_double();
         if (count < 2) {
-            throw usage("all ranks together have " + (long) count + " elements in a channel");
+            throw usage(
+                    "a channel needs at least 2 elements, all ranks together have " + (long) count);
         }
         Scalar divisor = new Scalar(count);
         Tensor mean = all.narrow(0, 0, channels).div(divisor);

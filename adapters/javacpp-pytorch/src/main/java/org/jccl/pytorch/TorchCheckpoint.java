@@ -141,8 +141,8 @@ public final class TorchCheckpoint {
                                     + updated.size()
                                     + " of group "
                                     + groups.size()
-                                    + " of the optimizer is not of this module; make the optimizer"
-                                    + " of module.parameters(), or of fsdp.parameters()");
+                                    + " of the optimizer does not belong to this module; make the"
+                                    + " optimizer of module.parameters(), or of fsdp.parameters()");
                 }
                 if (!seen.add(of)) {
                     throw TorchTensors.usage(
@@ -378,7 +378,7 @@ public final class TorchCheckpoint {
             throw TorchTensors.usage(
                     "the checkpoint lacks the option '"
                             + name
-                            + "' of this optimizer; it is another one");
+                            + "' of this optimizer; it is of another optimizer");
         }
         double[] rows = new double[Math.toIntExact(checkpoint.shape(table).get(0)) * count];
         try (org.jccl.Tensor all = org.jccl.Tensor.copyOf(rows)) {

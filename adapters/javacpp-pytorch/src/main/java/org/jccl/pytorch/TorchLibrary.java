@@ -53,7 +53,8 @@ public final class TorchLibrary {
                 }
             }
         } catch (IOException e) {
-            throw new UncheckedIOException("the lock in JavaCPP's folder cannot be had: " + e, e);
+            throw new UncheckedIOException(
+                    "the lock in JavaCPP's folder cannot be acquired: " + e, e);
         } catch (LinkageError | TypeNotPresentException e) {
             // The second attempt of a process fails differently from the first one.
             UnsatisfiedLinkError error = new UnsatisfiedLinkError(message(e));
@@ -94,7 +95,7 @@ public final class TorchLibrary {
                 ? "PyTorch's libraries for "
                         + platform
                         + " are on the class path, but cannot be loaded; the versions of pytorch,"
-                        + " openblas and javacpp must belong together: "
+                        + " openblas and javacpp must match: "
                         + cause
                 : "PyTorch's libraries cannot be loaded, because the class path has no native"
                         + " libraries for "

@@ -68,7 +68,7 @@ record UnitPlan(Map<String, Map<String, Tensor>> units, Map<String, Tensor> untr
                                         + other
                                         + "' and '"
                                         + name
-                                        + "' are in one memory, which a divided module cannot keep:"
+                                        + "' share memory, which a sharded module cannot preserve:"
                                         + " register one layer under both names, or use"
                                         + " DistributedDataParallel");
                     }

@@ -687,7 +687,7 @@ class DistributedDataParallelTest {
                             "parameter 'c' is of type ComplexFloat",
                             () -> given(group, Map.of("c", complex)));
                     refused(
-                            "parameter 'sum' is no leaf",
+                            "parameter 'sum' is not a leaf",
                             () -> given(group, Map.of("sum", w.sum())));
                     try (DistributedDataParallel ddp = DistributedDataParallel.of(group, net)) {
                         refused("loss is null", () -> ddp.backward(null));

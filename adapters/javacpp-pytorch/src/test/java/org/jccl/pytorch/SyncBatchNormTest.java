@@ -382,9 +382,7 @@ class SyncBatchNormTest {
                     refused("[2, 4]", () -> norm.forward(ones(2, 4)));
                     refused("[3]", () -> norm.forward(ones(3)));
                     int mine = group.rank() == 0 ? 1 : 0;
-                    refused(
-                            "together have 1 elements in a channel",
-                            () -> norm.forward(ones(mine, CHANNELS)));
+                    refused("all ranks together have 1", () -> norm.forward(ones(mine, CHANNELS)));
                     List<Float> values = new ArrayList<>();
                     for (float each : SmallNet.values(norm.forward(ones(1, CHANNELS)))) {
                         values.add(each);

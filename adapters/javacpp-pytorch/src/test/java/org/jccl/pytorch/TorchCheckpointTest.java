@@ -438,7 +438,7 @@ class TorchCheckpointTest {
                     refused("group is null", () -> TorchCheckpoint.of(null, net, optimizer));
                     refused("optimizer is null", () -> TorchCheckpoint.of(group, net, null));
                     refused(
-                            "parameter 0 of group 0 of the optimizer is not of this module",
+                            "parameter 0 of group 0 of the optimizer does not belong to this module",
                             () -> TorchCheckpoint.of(group, other, optimizer));
                     TensorVector twice = new TensorVector(net.parameters().get(0));
                     twice.push_back(net.parameters().get(0));
@@ -451,7 +451,8 @@ class TorchCheckpointTest {
                     refused("checkpoint is null", () -> state.load((Checkpoint) null));
                     state.save(directory, Map.of());
                     refused(
-                            "lacks the option 'dampening' of this optimizer; it is another one",
+                            "lacks the option 'dampening' of this optimizer; it is of another"
+                                    + " optimizer",
                             () ->
                                     TorchCheckpoint.of(group, other, sgd.apply(other.parameters()))
                                             .load(directory));

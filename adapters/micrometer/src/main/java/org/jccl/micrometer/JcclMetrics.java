@@ -150,7 +150,7 @@ public final class JcclMetrics implements GroupListener {
         groups.put(info, group);
         group.shared.open.incrementAndGet();
         Timer.builder("jccl.group.creation")
-                .description("Time to form a group, all ranks' arrival included")
+                .description("Time to form a group, including the arrival of all ranks")
                 .tags(tags)
                 .register(registry)
                 .record(took);

@@ -67,7 +67,7 @@ public final class JcclSpark {
         given(function, "the function");
         if (ranks < 1) {
             throw new UsageException(
-                    FailureContext.NONE, "there must be at least 1 rank, but " + ranks + " given");
+                    FailureContext.NONE, "there must be at least 1 rank, got " + ranks);
         }
         JavaRDD<Integer> numbers =
                 JavaSparkContext.fromSparkContext(spark)

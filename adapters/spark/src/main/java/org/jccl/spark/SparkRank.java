@@ -238,7 +238,7 @@ public final class SparkRank {
             }
             rendezvous.close();
         } catch (InterruptedException | RuntimeException e) {
-            LOGGER.log(Level.WARNING, this + " did not end as it should", e);
+            LOGGER.log(Level.WARNING, this + " did not end normally", e);
         }
     }
 

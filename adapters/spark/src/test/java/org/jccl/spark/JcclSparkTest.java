@@ -355,7 +355,7 @@ class JcclSparkTest {
         for (int ranks : IntStream.of(0, -1, Integer.MIN_VALUE).toArray()) {
             assertThatThrownBy(() -> JcclSpark.run(spark, ranks, rank -> 0))
                     .isInstanceOf(UsageException.class)
-                    .hasMessageContaining("at least 1 rank, but " + ranks);
+                    .hasMessageContaining("at least 1 rank, got " + ranks);
         }
         assertThatThrownBy(() -> JcclSpark.run(spark, 1, none)).isInstanceOf(UsageException.class);
         assertThatThrownBy(() -> JcclSpark.run((SparkSession) null, 1, rank -> 0))

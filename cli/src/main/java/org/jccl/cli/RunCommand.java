@@ -50,19 +50,19 @@ import picocli.CommandLine.TypeConversionException;
             "",
             "Ranks find each other by RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT and"
                     + " the rest of torchrun's variables. The exit code is 0, or that of the first"
-                    + " rank that failed, 124 when the time is over, 143 after SIGTERM, 1 otherwise.",
+                    + " rank that failed, 124 after --timeout, 143 after SIGTERM, 1 otherwise.",
             "",
             "  jccl run -n 4 app.jar --epochs 3",
             "  jccl run -n 4 -m com.example.Training -cp 'app.jar:lib/*' --epochs 3",
             "  jccl run -n 4 -- java -Xmx8g -jar app.jar --epochs 3",
             "",
-            "A rank that exits with 64 would fail again, and is not started again. For nodes that"
-                    + " come and go, use torchrun:",
+            "A rank that exits with 64 would fail again, and is not started again. If the number"
+                    + " of nodes may change, use torchrun:",
             "",
             "  torchrun --nnodes 2:4 --no-python java -cp app.jar com.example.Training",
             "",
             "Ranks of one job can run different commands. After a lone colon, more ranks with their"
-                    + " own --role, -n and command follow; each role's ranks follow each other:",
+                    + " own --role, -n and command follow; the ranks of a role are consecutive:",
             "",
             "  jccl run --role python -n 2 -- python3 train.py"
                     + " : --role java -n 1 -- java -cp app.jar com.example.Training"
@@ -84,8 +84,9 @@ final class RunCommand implements Callable<Integer> {
             defaultValue = "${env:PET_NPROC_PER_NODE:-1}",
             converter = RankCount.class,
             description =
-                    "Number of ranks on this node: cpu for that of processors, gpu or xpu for that"
-                            + " of devices, auto for devices if there are any.")
+                    "Number of ranks on this node: cpu for the number of processors, gpu or xpu"
+                            + " for the number of devices, auto for gpu if there are devices, else"
+                            + " cpu.")
     private int ranksPerNode;
 
     @Option(
@@ -107,14 +108,17 @@ final class RunCommand implements Callable<Integer> {
             names = {"--node-rank", "--node_rank"},
             paramLabel = "R",
             defaultValue = "${env:PET_NODE_RANK:-0}",
-            description = "Which node this is, from 0. Node 0 serves the store.")
+            description = "Rank of this node, from 0. Node 0 serves the store.")
     private int nodeRank;
 
     @Option(
             names = {"--master-addr", "--master_addr"},
             paramLabel = "HOST",
             defaultValue = "${env:PET_MASTER_ADDR}",
-            description = "Node 0, as the others know it (default on one node: " + LOOPBACK + ").")
+            description =
+                    "The address of node 0 that the other nodes use (default on one node: "
+                            + LOOPBACK
+                            + ").")
     private String masterAddress;
 
     @Option(
@@ -150,12 +154,14 @@ final class RunCommand implements Callable<Integer> {
             paramLabel = "KEY=VALUE",
             split = ",",
             defaultValue = "${env:PET_RDZV_CONF}",
-            description = "Of etcd: cacert, cert, key, user and ttl. Else without effect.")
+            description = "Options of etcd: cacert, cert, key, user and ttl. Ignored without etcd.")
     private Map<String, String> rendezvousSettings;
 
     @Option(
             names = "--standalone",
-            description = "One node, its store on loopback on a free port, whatever PET_ says.")
+            description =
+                    "One node with its store on a free port of loopback, regardless of PET_"
+                            + " variables.")
     private boolean standalone;
 
     @Option(
@@ -170,8 +176,8 @@ final class RunCommand implements Callable<Integer> {
             paramLabel = "N",
             defaultValue = "${env:PET_MAX_RESTARTS:-0}",
             description =
-                    "After how many failures ranks are started again: all of them, or with"
-                            + " --replace the rank that failed.")
+                    "Maximum number of restarts after failures: of all ranks, or with --replace of"
+                            + " the failed rank.")
     private int maxRestarts;
 
     @Option(
@@ -402,7 +408,8 @@ final class RunCommand implements Callable<Integer> {
                     spec.commandLine(),
                     "--nnodes="
                             + nodes
-                            + " needs --master-addr: name node 0 as the others know it");
+                            + " needs --master-addr: give the address of node 0 that the other"
+                            + " nodes use");
         }
         builder.nodes(nodes, nodeRank);
         int defaultPort = nodes > 1 ? DEFAULT_PORT : 0;
@@ -429,8 +436,8 @@ final class RunCommand implements Callable<Integer> {
                 if (nodes > 1) {
                     throw new ParameterException(
                             spec.commandLine(),
-                            "--rdzv-backend=c10d numbers the nodes, which jccl run does not: give"
-                                    + " --node-rank and --master-addr in its place, or use "
+                            "jccl run does not number the nodes as --rdzv-backend=c10d does: give"
+                                    + " --node-rank and --master-addr instead, or use "
                                     + NodeCount.TORCHRUN.formatted(nodes));
                 }
                 yield false;
@@ -557,7 +564,8 @@ final class RunCommand implements Callable<Integer> {
             }
             throw new TypeConversionException(
                     text.matches("\\d+:\\d+")
-                            ? "nodes that come and go are a job for " + TORCHRUN.formatted(text)
+                            ? "jccl run needs a fixed number of nodes; for a range, use "
+                                    + TORCHRUN.formatted(text)
                             : "'" + text + "' is not a number of nodes");
         }
     }

@@ -100,7 +100,7 @@ final class BenchCommandTest {
             value = {
                 "all_reduced | unknown operation 'all_reduced'; known: all all_reduce",
                 "all_reduce -b 1M -e 1K | -b must be from 1",
-                "all_reduce -b x | 'x' is no size",
+                "all_reduce -b x | 'x' is not a size",
                 "all_reduce -d float33 | unknown data type 'float33'",
                 "all_reduce -o median | unknown reduce op 'median'",
                 "all_reduce -o avg -d int | avg is not defined for int32",
@@ -113,7 +113,7 @@ final class BenchCommandTest {
                 "all_reduce --csv /no/folder/a.csv | --csv must name a file in a folder that exists",
                 "all_reduce --json / | --json must name a file",
                 "all_reduce --svg /no/folder/a.svg | --svg must name a file in a folder",
-                "barrier --svg a.svg | --svg draws against size, and barrier has none"
+                "barrier --svg a.svg | --svg plots against size, and barrier has no size"
             })
     void refusesWrongCommandLines(String commandLine, String message) {
         Command bench = Command.jccl(("bench " + commandLine).split(" "));

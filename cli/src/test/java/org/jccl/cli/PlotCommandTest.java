@@ -137,7 +137,7 @@ final class PlotCommandTest {
     void refusesFilesThatAreNotOfBench(String content, String reason) throws IOException {
         Command plot = plot(file("a.txt", content));
         assertThat(plot.exitCode()).isEqualTo(1);
-        assertThat(plot.err()).contains("a.txt is no file of jccl bench", reason);
+        assertThat(plot.err()).contains("a.txt is not a file of jccl bench", reason);
         assertThat(folder.resolve("plot.svg")).doesNotExist();
     }
 

@@ -166,7 +166,7 @@ class PodsTest {
         try (BufferedReader second = pods.get(1).inputReader()) {
             for (String line = second.readLine(); line != null; line = second.readLine()) {
                 lines.add(line);
-                if (line.contains("digits-node-0-0.digits is not known; looking it up again")) {
+                if (line.contains("digits-node-0-0.digits is not known; the lookup is repeated")) {
                     Path draft = folder.resolve("draft");
                     Files.writeString(draft, "127.0.0.1 digits-node-0-0.digits\n");
                     Files.move(draft, hosts);

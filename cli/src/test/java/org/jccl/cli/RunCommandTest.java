@@ -351,7 +351,7 @@ class RunCommandTest {
                 "run --no-such-option -- true | Unknown option: '--no-such-option'",
                 "run --nnodes 2 -- true | needs --master-addr",
                 "run --nnodes 2:x -- true | is not a number of nodes",
-                "run --nnodes 2:4 -- true | a job for torchrun: torchrun --nnodes 2:4 --no-python java ...",
+                "run --nnodes 2:4 -- true | for a range, use torchrun: torchrun --nnodes 2:4 --no-python java ...",
                 "run --rdzv-backend zoo -- true | it is static, etcd or c10d",
                 "run --rdzv-backend etcd --rdzv-endpoint h -- true | needs --rdzv-endpoint, the members of etcd, and --rdzv-id",
                 "run --nnodes 2 --rdzv-backend c10d -- true | or use torchrun: torchrun --nnodes 2 --no-python java ...",

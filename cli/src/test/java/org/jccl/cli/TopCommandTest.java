@@ -95,11 +95,11 @@ class TopCommandTest {
         Command once = top("--once");
         assertThat(once.out())
                 .contains("0 ok", "1 missing")
-                .contains("rank1.json is left out: it is cut off in line 1");
+                .contains("rank1.json is ignored: it is cut off in line 1");
         assertThat(once.exitCode()).isEqualTo(1);
         Files.delete(folder.resolve("rank0.json"));
         assertThat(top("--once").err())
-                .contains("rank1.json is left out")
+                .contains("rank1.json is ignored")
                 .doesNotContain("REDACTED");
     }
 
@@ -232,7 +232,7 @@ class TopCommandTest {
             assertThat(top.exitCode()).as(text).isEqualTo(1);
             assertThat(top.err())
                     .as(text)
-                    .contains("jccl top: " + folder + ": rank0.json is left out: ");
+                    .contains("jccl top: " + folder + ": rank0.json is ignored: ");
         }
         write(9, 5, 0, "\"groups\": []");
         Files.delete(folder.resolve("rank0.json"));

@@ -132,17 +132,17 @@ final class TraceCommandTest {
                 .allMatch(line -> line.startsWith("jccl trace: rank"));
         assertThat(command.err())
                 .contains(
-                        "rank3.world.test.json is left out: it is cut off in line ",
-                        "rank4.world.test.json is left out: it is empty",
-                        "rank5.world.test.json is left out: it is not JSON in line 1, column ",
-                        "rank6.world.test.json is left out: it is no recording of JCCL",
-                        "rank7.world.test.json is left out: ")
+                        "rank3.world.test.json is ignored: it is cut off in line ",
+                        "rank4.world.test.json is ignored: it is empty",
+                        "rank5.world.test.json is ignored: it is not JSON in line 1, column ",
+                        "rank6.world.test.json is ignored: it is not a recording of JCCL",
+                        "rank7.world.test.json is ignored: ")
                 .doesNotContain("Exception", "REDACTED");
         Files.delete(folder.resolve("rank2.world.test.json"));
         command = Command.jccl("trace", folder.toString(), "-o", trace);
         assertThat(command.exitCode()).isEqualTo(1);
         assertThat(command.err())
-                .contains("rank3.world.test.json is left out", "no readable recording in");
+                .contains("rank3.world.test.json is ignored", "no readable recording in");
     }
 
     @Test
@@ -162,7 +162,7 @@ final class TraceCommandTest {
         String trace = folder.resolve("trace.json").toString();
         assertThat(Command.jccl("trace", folder.toString(), "-o", trace).out())
                 .contains(
-                        "barrier() of world (test) #0 did not end: ranks [2] have not reached it");
+                        "barrier() of world (test) #0 did not complete: ranks [2] did not reach it");
         Command step = Command.jccl("trace", folder.toString(), "-o", trace, "--step=nothing");
         assertThat(step.exitCode()).isEqualTo(1);
         assertThat(step.err()).contains("no collective has 'nothing' in its text");
@@ -237,7 +237,7 @@ final class TraceCommandTest {
                                         page.toString())
                                 .out())
                 .contains("4 operations of 2 ranks", "no recording of ranks [2]")
-                .doesNotContain("was waited for longest", "were waited for");
+                .doesNotContain("waited longest", "waited equally long");
         assertThat(page).content().contains("\"rank\":2,\"operations\":0");
     }
 
@@ -249,12 +249,13 @@ final class TraceCommandTest {
         recordBarriers(2, "", 9_000_000_000L, 0, 1_000_000_000L, 2_300_000_000L);
         String trace = folder.resolve("trace.json").toString();
         assertThat(Command.jccl("trace", folder.toString(), "-o", trace).out())
-                .contains("no rank stands out: ranks [0, 1] were waited for equally long")
+                .contains("no rank stands out: the others waited equally long for ranks [0, 1]")
                 .contains("up to 676.400 ms")
-                .doesNotContain("the run failed", "waited for longest");
+                .doesNotContain("the run failed", "waited longest");
         recordBarriers(1, "", 9_000_000_000L, 0, 1_576_300_000L, 2_000_000_000L);
         assertThat(Command.jccl("trace", folder.toString(), "-o", trace).out())
-                .contains("rank 0 was waited for longest: last in 1 collectives, 676.400 ms");
+                .contains(
+                        "the other ranks waited longest for rank 0: last in 1 collectives, 676.400 ms");
     }
 
     @Test
@@ -269,7 +270,7 @@ final class TraceCommandTest {
         Path missing = folder.resolve("missing");
         Command command = Command.jccl("trace", missing.toString());
         assertThat(command.exitCode()).isEqualTo(1);
-        assertThat(command.err()).contains(missing + " is no folder", "JCCL_TRACE_DIR");
+        assertThat(command.err()).contains(missing + " is not a folder", "JCCL_TRACE_DIR");
     }
 
     @Test
@@ -277,7 +278,7 @@ final class TraceCommandTest {
         Files.writeString(folder.resolve("rank0.x.json"), "{\"rank\": 0}");
         Command command = Command.jccl("trace", folder.toString());
         assertThat(command.exitCode()).isEqualTo(1);
-        assertThat(command.err()).contains("rank0.x.json", "no recording of JCCL");
+        assertThat(command.err()).contains("rank0.x.json", "not a recording of JCCL");
     }
 
     private static List<String> values(Path file, String field) throws IOException {

@@ -113,7 +113,7 @@ public final class BenchCommand implements Callable<Integer> {
 
     @Option(
             names = {"-n", "--iters"},
-            description = "Timed calls of each row. Default: what the budget allows.")
+            description = "Timed calls of each row. Default: as many as the budget allows.")
     private Optional<Integer> iterations = Optional.empty();
 
     @Option(
@@ -145,8 +145,8 @@ public final class BenchCommand implements Callable<Integer> {
     @Option(
             names = NO_PROGRESS,
             description =
-                    "Do not say on standard error how far it is: one line on a terminal, elsewhere"
-                            + " one every ten seconds.")
+                    "Do not report progress on standard error. By default it is one line on a"
+                            + " terminal, elsewhere one line every ten seconds.")
     private boolean noProgress;
 
     private Progress progress = Progress.none();
@@ -232,7 +232,7 @@ public final class BenchCommand implements Callable<Integer> {
     }
 
     private BenchOptions options() {
-        require(minBytes >= 1 && minBytes <= maxBytes, "-b must be from 1 to what -e says");
+        require(minBytes >= 1 && minBytes <= maxBytes, "-b must be from 1 to the size of -e");
         require(factor >= 2 && factor <= 1024, "-f must be from 2 to 1024");
         require(ranks.orElse(1) >= 1, "-g must be at least 1");
         require(iterations.orElse(1) >= 1, "-n must be at least 1");
@@ -247,7 +247,7 @@ public final class BenchCommand implements Callable<Integer> {
         List<Collective> collectives = collectives();
         require(
                 svg.isEmpty() || collectives.stream().anyMatch(Collective::hasData),
-                "--svg draws against size, and " + operation + " has none");
+                "--svg plots against size, and " + operation + " has no size");
         DataType dataType = parsed(() -> DataType.parse(type));
         ReduceOp op = parsed(() -> ReduceOp.parse(reduceOp));
         if (collectives.stream().anyMatch(Collective::reduces)) {

@@ -35,6 +35,6 @@ public final class ByteSize implements ITypeConverter<Long> {
 
     private static TypeConversionException refused(String text) {
         return new TypeConversionException(
-                "'" + text + "' is no size; write bytes, or a number with K, M or G, as 64K");
+                "'" + text + "' is not a size; write bytes, or a number with K, M or G, as 64K");
     }
 }

@@ -90,7 +90,7 @@ record Plot(String title, List<Curve> curves) {
         } catch (RuntimeException | Error e) {
             // The JDK reports this in different ways, depending on its version.
             throw new IOException(
-                    "this Java cannot draw ("
+                    "this Java runtime cannot draw ("
                             + e
                             + "); it needs the module java.desktop, fontconfig and a font, on"
                             + " Debian the packages libfontconfig1, libfreetype6 and"

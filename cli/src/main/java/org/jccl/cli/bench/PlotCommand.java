@@ -23,7 +23,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "plot",
         description = {
-            "Draw what jccl bench measured, several runs or backends in one plot: latency and bus"
+            "Plot results of jccl bench, of several runs or backends together: latency and bus"
                     + " bandwidth against size, on logarithmic axes, as SVG."
         },
         mixinStandardHelpOptions = true,
@@ -43,8 +43,8 @@ public final class PlotCommand implements Callable<Integer> {
             arity = "1..*",
             paramLabel = "[NAME=]FILE",
             description =
-                    "What --json or --csv of jccl bench wrote. Curves are named after their"
-                            + " differences, or NAME.")
+                    "Files that jccl bench wrote with --json or --csv. Curves are named after"
+                            + " their differences, or NAME.")
     private List<String> files;
 
     @Option(
@@ -54,7 +54,9 @@ public final class PlotCommand implements Callable<Integer> {
             description = "The plot to write. Default: ${DEFAULT-VALUE}.")
     private Path output;
 
-    @Option(names = "--title", description = "Title of the plot. Default: what the runs share.")
+    @Option(
+            names = "--title",
+            description = "Title of the plot. Default: the settings that all" + " runs share.")
     private String title;
 
     /** Creates the command, for picocli to fill. */

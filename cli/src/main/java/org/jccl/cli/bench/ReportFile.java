@@ -42,7 +42,7 @@ final class ReportFile {
         try {
             text = Files.readString(file);
         } catch (MalformedInputException e) {
-            throw new IOException(file + " is no file of jccl bench: it is no text", e);
+            throw new IOException(file + " is not a file of jccl bench: it is not text", e);
         }
         ReportFile report = new ReportFile(file, source, named);
         List<Measurement> measurements =
@@ -93,7 +93,8 @@ final class ReportFile {
                 }
             }
         } catch (JsonProcessingException e) {
-            throw new IOException(file + " is no file of jccl bench: " + e.getOriginalMessage(), e);
+            throw new IOException(
+                    file + " is not a file of jccl bench: " + e.getOriginalMessage(), e);
         }
         if (backend == null) {
             throw wrong("it names no backend");
@@ -159,6 +160,6 @@ final class ReportFile {
     }
 
     private IOException wrong(String reason) {
-        return new IOException(file + " is no file of jccl bench: " + reason);
+        return new IOException(file + " is not a file of jccl bench: " + reason);
     }
 }

@@ -153,7 +153,7 @@ final class SvgPlot {
             context.setComment("made by jccl");
             return context;
         } catch (ParserConfigurationException e) {
-            throw new IOException("this Java cannot make XML: " + e.getMessage(), e);
+            throw new IOException("this Java runtime cannot make XML: " + e.getMessage(), e);
         }
     }
 

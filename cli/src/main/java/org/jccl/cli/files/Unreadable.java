@@ -44,6 +44,6 @@ public record Unreadable(Path file, String reason) {
 
     @Override
     public String toString() {
-        return file.getFileName() + " is left out: " + reason;
+        return file.getFileName() + " is ignored: " + reason;
     }
 }

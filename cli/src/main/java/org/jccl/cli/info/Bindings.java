@@ -85,10 +85,7 @@ public final class Bindings {
     }
 
     private static Binding missing(String name) {
-        String reason =
-                "not available yet: no binding on the class path; it is the artifact"
-                        + " org.jccl:jccl-"
-                        + name;
+        String reason = "no binding on the class path; add the artifact" + " org.jccl:jccl-" + name;
         return new Binding(name, Set.of(), new Availability.Unavailable(reason, List.of()));
     }
 }

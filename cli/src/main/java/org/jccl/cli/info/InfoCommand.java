@@ -17,7 +17,7 @@ import picocli.CommandLine.Spec;
             "",
             "Examples:",
             "  jccl info",
-            "  jccl info --verbose                           # every place that was looked at",
+            "  jccl info --verbose                           # every place that was searched",
             "  jccl info --json | jq '.backends[].available'",
             "  JCCL_NCCL_LIBRARY=/opt/nccl/libnccl.so.2 jccl info"
         })
@@ -31,7 +31,8 @@ public final class InfoCommand implements Callable<Integer> {
     @Option(
             names = {"-v", "--verbose"},
             description =
-                    "Print all, with every place that was looked at and why it was not taken.")
+                    "Print everything, including every place that was searched and why it was"
+                            + " rejected.")
     private boolean verbose;
 
     /** Creates the command, for picocli to fill. */

@@ -73,7 +73,7 @@ final class GenerateCommand implements Callable<Integer> {
                                 + " between them.")
         private String devices;
 
-        @Option(names = "--from", paramLabel = "FILE", description = "A table to write again.")
+        @Option(names = "--from", paramLabel = "FILE", description = "A table to convert.")
         private Path from;
     }
 
@@ -204,7 +204,7 @@ final class GenerateCommand implements Callable<Integer> {
             if (!allowed.contains(option)
                     && spec.commandLine().getParseResult().hasMatchedOption(option)) {
                 throw new ParameterException(
-                        spec.commandLine(), option + " does not go with " + source);
+                        spec.commandLine(), option + " cannot be combined with " + source);
             }
         }
     }

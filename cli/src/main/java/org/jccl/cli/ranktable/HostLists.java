@@ -161,7 +161,7 @@ final class HostLists {
         try {
             return Long.parseLong(text);
         } catch (NumberFormatException e) {
-            throw new IllegalArgumentException("'" + text + "' is no number of a device", e);
+            throw new IllegalArgumentException("'" + text + "' is not a device number", e);
         }
     }
 

@@ -100,6 +100,6 @@ final class NestedList {
         skipSpace();
         String found = next < text.length() ? "'" + text.charAt(next) + "'" : "the end";
         return new IllegalArgumentException(
-                found + " stands where " + what + " should, at character " + (next + 1));
+                "expected " + what + " at character " + (next + 1) + ", found " + found);
     }
 }

@@ -29,6 +29,7 @@ public final class RankTableCommand implements Runnable {
 
     @Override
     public void run() {
-        throw new ParameterException(spec.commandLine(), "Say what to do: generate, check or show");
+        throw new ParameterException(
+                spec.commandLine(), "Name a subcommand: generate, check or" + " show");
     }
 }

@@ -92,7 +92,7 @@ final class ScclTool {
         try {
             return Integer.parseInt(text);
         } catch (NumberFormatException e) {
-            throw new IllegalArgumentException("'" + text + "' is no number of a device", e);
+            throw new IllegalArgumentException("'" + text + "' is not a device number", e);
         }
     }
 }

@@ -26,7 +26,7 @@ final class ShowCommand implements Callable<Integer> {
             description = "The table (default: the file that RANK_TABLE_FILE names).")
     private Path given;
 
-    @Option(names = "--json", description = "Print JSON, alike for all formats.")
+    @Option(names = "--json", description = "Print JSON, in the same form for all formats.")
     private boolean json;
 
     @Override

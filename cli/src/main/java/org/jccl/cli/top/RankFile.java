@@ -72,7 +72,7 @@ record RankFile(
         List<Group> groups = new ArrayList<>();
         try (JsonParser json = new JsonFactory().createParser(file.toFile())) {
             if (json.nextToken() != JsonToken.START_OBJECT) {
-                throw new IOException("it is no object");
+                throw new IOException("it is not an object");
             }
             while (json.nextToken() == JsonToken.FIELD_NAME) {
                 String name = json.currentName();
@@ -94,7 +94,7 @@ record RankFile(
         try {
             return of(top, groups);
         } catch (NumberFormatException e) {
-            throw new IOException("a number is none: " + e.getMessage(), e);
+            throw new IOException("a number is not valid: " + e.getMessage(), e);
         }
     }
 
@@ -129,7 +129,7 @@ record RankFile(
                     fields.containsKey("running") ? number(fields, "running_ms") : 0,
                     fields.getOrDefault("failure", ""));
         } catch (NumberFormatException e) {
-            throw new IOException("a number is none: " + e.getMessage(), e);
+            throw new IOException("a number is not valid: " + e.getMessage(), e);
         }
     }
 

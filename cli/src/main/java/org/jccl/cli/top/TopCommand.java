@@ -27,19 +27,20 @@ import picocli.CommandLine.Spec;
         sortOptions = false,
         footer = {
             "",
-            "Ranks that are started with JCCL_MONITOR_DIR=DIR say there once a second where they"
-                    + " are. With ranks on several hosts the folder must be shared, or each host"
-                    + " is looked at by itself.",
+            "Ranks that are started with JCCL_MONITOR_DIR=DIR write their state there once a"
+                    + " second. If ranks run on several hosts, share the folder, or run jccl top"
+                    + " on each host.",
             "",
             "  JCCL_MONITOR_DIR=/tmp/job jccl run -n 4 app.jar",
             "  jccl top /tmp/job",
             "",
-            "BEHIND is the number of collectives that a rank has yet to start until it is where"
-                    + " the first of its group is; FOR is how long its operation runs. A rank that"
-                    + " does not say anything is frozen, stopped (by a signal) or dead; it has no"
-                    + " BEHIND, because it may have come further than it last wrote.",
+            "BEHIND is the number of collectives by which a rank is behind the first rank of its"
+                    + " group; FOR is how long its operation has been running. A rank that stops"
+                    + " writing is frozen, stopped (by a signal) or dead; it has no BEHIND,"
+                    + " because it may be further than it last wrote.",
             "",
-            "Ends when the job does: 0 when every rank has closed its world, 1 when one has died."
+            "Ends with the job. The exit code is 0 if every rank closed its world, 1 if a rank"
+                    + " died."
         })
 public final class TopCommand implements Callable<Integer> {
 
@@ -61,7 +62,7 @@ public final class TopCommand implements Callable<Integer> {
             names = {"-d", "--delay"},
             paramLabel = "SECONDS",
             defaultValue = "1",
-            description = "Time between two looks.")
+            description = "Time between two updates.")
     private double delay;
 
     /** Creates the command, for picocli to fill. */

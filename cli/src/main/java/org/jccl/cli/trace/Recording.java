@@ -135,7 +135,7 @@ record Recording(
     }
 
     private static IOException none(String reason) {
-        return new IOException("it is no recording of JCCL: " + reason);
+        return new IOException("it is not a recording of JCCL: " + reason);
     }
 
     /** The simple fields of the object that the parser is in. */

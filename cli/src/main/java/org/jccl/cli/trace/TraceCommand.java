@@ -47,7 +47,9 @@ public final class TraceCommand implements Callable<Integer> {
 
     @Spec private CommandSpec spec;
 
-    @Parameters(paramLabel = "DIR", description = "The folder that was named by JCCL_TRACE_DIR.")
+    @Parameters(
+            paramLabel = "DIR",
+            description = "The folder that JCCL_TRACE_DIR names for the" + " ranks.")
     private Path folder;
 
     @Option(
@@ -69,8 +71,8 @@ public final class TraceCommand implements Callable<Integer> {
             paramLabel = "TEXT",
             defaultValue = "",
             description =
-                    "A step begins with each collective that has this in its text. Default: found"
-                            + " by what is repeated.")
+                    "A step begins with each collective whose text contains this. Default: the"
+                            + " collective that repeats.")
     private String step;
 
     /** Creates the command, for picocli to fill. */
@@ -83,7 +85,7 @@ public final class TraceCommand implements Callable<Integer> {
             throw new ExecutionException(
                     spec.commandLine(),
                     folder
-                            + " is no folder; name the one that JCCL_TRACE_DIR named. Ranks that were"
+                            + " is not a folder; give the folder of JCCL_TRACE_DIR. Ranks that were"
                             + " killed write nothing there");
         }
         try {
@@ -139,8 +141,8 @@ public final class TraceCommand implements Callable<Integer> {
         if (!timeline.ahead().isEmpty()) {
             out.printf(
                     Locale.ROOT,
-                    "clocks differ: those of ranks %s by up to %.3f ms from the first; their times"
-                            + " were moved%n",
+                    "the clocks of ranks %s differ from that of the first rank by up to %.3f ms;"
+                            + " their times were corrected%n",
                     timeline.ahead().keySet(),
                     timeline.ahead().values().stream().mapToLong(Math::abs).max().orElseThrow()
                             / NANOS_PER_MILLI);
@@ -152,8 +154,8 @@ public final class TraceCommand implements Callable<Integer> {
                         each ->
                                 out.printf(
                                         Locale.ROOT,
-                                        "%s of %s #%d did not end: ranks %s have not reached it, or"
-                                                + " have recorded nothing%n",
+                                        "%s of %s #%d did not complete: ranks %s did not reach it,"
+                                                + " or recorded nothing%n",
                                         each.name(),
                                         each.group(),
                                         each.sequence(),
@@ -169,7 +171,7 @@ public final class TraceCommand implements Callable<Integer> {
                             each ->
                                     out.printf(
                                             Locale.ROOT,
-                                            "rank %d was waited for longest: last in %d"
+                                            "the other ranks waited longest for rank %d: last in %d"
                                                     + " collectives, %.3f ms in all%n",
                                             each.rank(),
                                             each.last(),
@@ -177,8 +179,8 @@ public final class TraceCommand implements Callable<Integer> {
         } else if (!longest.ranks().isEmpty()) {
             out.printf(
                     Locale.ROOT,
-                    "no rank stands out: ranks %s were waited for equally long, up to %.3f ms in"
-                            + " all%n",
+                    "no rank stands out: the others waited equally long for ranks %s, up to %.3f"
+                            + " ms in all%n",
                     Arrivals.ranks(longest.ranks()),
                     millis);
         }
@@ -192,8 +194,8 @@ public final class TraceCommand implements Callable<Integer> {
         if (!unrecorded.isEmpty()) {
             out.printf(
                     Locale.ROOT,
-                    "no recording of ranks %s: they were killed, still run, or wrote elsewhere. Who was"
-                            + " waited for in their collectives is unknown%n",
+                    "no recording of ranks %s: they were killed, still run, or wrote elsewhere."
+                            + " The last rank of their collectives is unknown%n",
                     Arrivals.ranks(unrecorded));
         }
     }

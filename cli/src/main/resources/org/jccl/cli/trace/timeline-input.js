@@ -22,7 +22,7 @@ function missing(collective) {
   const ranks = collective.slice(C_MISSING);
   if (!ranks.length) return "";
   return (ranks.length === 1 ? "rank " : "ranks ") + ranks.join(", ")
-    + (ranks.length === 1 ? " has not reached it, or has recorded nothing" : " have not reached it, or have recorded nothing");
+    + " did not reach it, or recorded nothing";
 }
 
 function describe(thing) {

@@ -21,6 +21,6 @@ final class ByteSizeTest {
     void refusesOtherText(String text) {
         assertThatThrownBy(() -> new ByteSize().convert(text))
                 .isInstanceOf(TypeConversionException.class)
-                .hasMessageContaining("'" + text + "' is no size");
+                .hasMessageContaining("'" + text + "' is not a size");
     }
 }

@@ -62,10 +62,10 @@ final class TlsCredentialsTest {
     void rejectsTheKeyOfAnotherCertificate() {
         assertThatThrownBy(() -> TlsCredentials.ofPem(certificate, otherKey, certificate))
                 .isInstanceOf(UsageException.class)
-                .hasMessageContaining("not that of the certificate");
+                .hasMessageContaining("does not belong to the certificate");
         assertThatThrownBy(() -> TlsCredentials.ofPem(certificate, rsaKey, certificate))
                 .isInstanceOf(UsageException.class)
-                .hasMessageContaining("no private key of the algorithm");
+                .hasMessageContaining("no private key for the algorithm");
     }
 
     @Test

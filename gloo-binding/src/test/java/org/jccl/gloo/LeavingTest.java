@@ -145,7 +145,7 @@ class LeavingTest {
                             assertThat(catchThrowable(() -> world.recv(one, 1).await()))
                                     .isInstanceOf(PeerLeftException.class)
                                     .hasMessageContaining("rank 1 closed the group normally")
-                                    .hasMessageContaining("takes no part in this message");
+                                    .hasMessageContaining("takes no part in this send or receive");
                         }
                     });
         }

@@ -80,7 +80,7 @@ class LocalAddressTest {
         assertThatThrownBy(() -> choose(GlooOptions.onHost("192.0.2.1"), Map.of()))
                 .isInstanceOf(UsageException.class)
                 .hasMessageContaining("192.0.2.1")
-                .hasMessageContaining("not this machine");
+                .hasMessageContaining("not an address of this machine");
     }
 
     @Test

@@ -181,7 +181,7 @@ class ReconfigureTest {
             get(two);
             assertThatThrownBy(() -> old.reconfigure(LONG))
                     .isInstanceOf(UsageException.class)
-                    .hasMessageContaining("call it on the last group");
+                    .hasMessageContaining("call it on the latest group");
             old.close();
             other.close();
             expectSum(List.of(one.join(), two.join()), 3);
@@ -200,7 +200,7 @@ class ReconfigureTest {
         CompletableFuture<ProcessGroup> other = join(0, 2);
         assertThatThrownBy(() -> get(slow))
                 .hasCauseInstanceOf(GroupAbortedException.class)
-                .hasMessageContaining("came as rank 0 after this one");
+                .hasMessageContaining("joined as rank 0 after this one");
         CompletableFuture<ProcessGroup> second = join(1, 2);
         expectSum(List.of(get(other), get(second)), 3);
     }

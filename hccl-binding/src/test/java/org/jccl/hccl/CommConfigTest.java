@@ -103,7 +103,7 @@ final class CommConfigTest {
         HcclOptions none = HcclOptions.defaults();
         Map<String, String> environment = Map.of("HCCL_BUFFSIZE", "300");
         assertThat(bufferOfPart(none, Map.of())).isEqualTo(50);
-        assertThat(bufferOfPart(none, environment)).as("left to HCCL").isEqualTo(-1);
+        assertThat(bufferOfPart(none, environment)).as("leave it to HCCL").isEqualTo(-1);
         HcclOptions all = HcclOptions.builder().bufferMegabytes(100).build();
         assertThat(bufferOfPart(all, environment)).isEqualTo(100);
         HcclOptions parts =

@@ -145,6 +145,6 @@ final class ExitTest {
         assertThat(ends[0]).isEqualTo(1);
         assertThatThrownBy(lifetime::hold)
                 .isInstanceOf(UsageException.class)
-                .hasMessageContaining("has ended ACL");
+                .hasMessageContaining("has finalised ACL");
     }
 }

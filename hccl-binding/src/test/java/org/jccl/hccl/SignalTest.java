@@ -60,7 +60,7 @@ final class SignalTest {
         String output =
                 ChildJvm.outputOf(NullPointers.class, Map.of(HcclLibraries.SIGNAL_VARIABLE, given));
         assertThat(output).contains("Available[version").contains("caught");
-        assertThat(output.contains("would have CANN replace")).isEqualTo(!given.equals("none"));
+        assertThat(output.contains("would let CANN replace")).isEqualTo(!given.equals("none"));
     }
 
     @Test

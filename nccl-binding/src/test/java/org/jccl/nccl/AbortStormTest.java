@@ -88,6 +88,6 @@ final class AbortStormTest {
                         ChildJvm.outputOf(
                                 Storm.class, environment, "-Dtimes=10", "-Dblocking=" + blocking))
                 .contains("all aborts are through")
-                .doesNotContain("left behind");
+                .doesNotContain("not freed");
     }
 }

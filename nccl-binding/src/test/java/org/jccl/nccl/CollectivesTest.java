@@ -264,7 +264,7 @@ final class CollectivesTest {
                 .hasMessageContaining("ranks [0] of 2 did not join within 300 ms");
         // With PyTorch's ranks nobody is asked before whether all have come.
         assertThatThrownBy(() -> joinAlone(1, NcclOptions.defaults(), Interop.TORCH))
-                .hasMessageContaining("no rank put an NCCL id")
+                .hasMessageContaining("no rank wrote an NCCL id")
                 .hasMessageContaining("ranks [0] of 2 have not arrived");
         for (boolean blocking : new boolean[] {true, false}) {
             NcclOptions options = NcclOptions.builder().blocking(blocking).build();

@@ -654,7 +654,7 @@ final class FailedResultsTest {
     @Test
     void processEndsBeforeItCanReadByItselfWhereThatWasAskedFor() throws Exception {
         assertThat(ChildJvm.outputOf(1, ReadsItself.class, Map.of()))
-                .contains("awaited", "the process ends, as onFailure(END_PROCESS) asks for")
+                .contains("awaited", "the process ends, as onFailure(END_PROCESS) requests")
                 .contains("OperationTimeoutException", "allReduce(float32 x 4, SUM)")
                 .doesNotContain("came past the failed operation");
     }

@@ -70,7 +70,7 @@ final class LeftBehindTest {
     void groupThatIsClosedBeforeItsGraphsIsNotAborted(boolean blocking) throws Exception {
         assertThat(ChildJvm.outputOf(LivingGraph.class, Map.of(), "-Dblocking=" + blocking))
                 .contains("the graphs are gone")
-                .contains("its NCCL communicator is left behind")
+                .contains("its NCCL communicator was not freed")
                 .contains("a CUDA graph that captured its operations");
     }
 
@@ -191,7 +191,7 @@ final class LeftBehindTest {
                 .contains("rank 0: group 'world', rank 0, operation 0 allReduce(float32 x 1, SUM)")
                 .containsPattern("(not complete after|was not enqueued in) [0-9]+ s")
                 .contains("the ranks are through")
-                .doesNotContain("left behind");
+                .doesNotContain("not freed");
     }
 
     @Tag("mocked-nccl")
@@ -199,7 +199,7 @@ final class LeftBehindTest {
     void revokeThatHangsIsLeftBehind() throws Exception {
         assertThat(ChildJvm.outputOf(LostPeer.class, Map.of("MOCK_NCCL_REVOKE_HANG", "1")))
                 .contains("rank 0: ")
-                .contains("its NCCL communicator is left behind")
+                .contains("its NCCL communicator was not freed")
                 .contains("the ranks are through");
     }
 
@@ -207,7 +207,7 @@ final class LeftBehindTest {
     void communicatorIsNotFreedUnderAGraphAfterARevoke() throws Exception {
         assertThat(ChildJvm.outputOf(LostPeer.class, Map.of(), "-Dcaptured=true"))
                 .contains("rank 0: ")
-                .contains("is left behind: CUDA graphs may still hold operations of it")
+                .contains("was not freed: CUDA graphs may still use it")
                 .contains("the ranks are through");
     }
 }

@@ -272,7 +272,7 @@ final class RegistrationTest {
     private static void expectNothingLeft(String output) {
         assertThat(output)
                 .contains("all cycles are through")
-                .doesNotContain("left behind", "stay allocated");
+                .doesNotContain("not freed", "stay allocated");
         if (output.contains("registrations: ")) {
             assertThat(output).contains(" 0 left; 0 blocks left");
         }

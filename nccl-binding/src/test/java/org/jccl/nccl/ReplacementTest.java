@@ -66,7 +66,7 @@ final class ReplacementTest extends org.jccl.conformance.ReplacementTest {
                 CompletableFuture<Integer> second = join(backend, store, 1);
                 assertThatThrownBy(stuck::synchronize)
                         .isInstanceOf(PeerLostException.class)
-                        .hasMessageContaining("rank 1 was lost: another process has come")
+                        .hasMessageContaining("rank 1 was lost: another process has taken")
                         .satisfies(
                                 lost -> assertThat(((PeerLostException) lost).peer()).hasValue(1));
                 try (ProcessGroup next = first.reconfigure(TIMEOUT)) {

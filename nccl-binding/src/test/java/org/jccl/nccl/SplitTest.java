@@ -119,7 +119,7 @@ final class SplitTest {
                                 .isInstanceOf(OperationTimeoutException.class)
                                 .hasMessageContaining("ncclCommSplit did not finish")
                                 .hasMessageContaining(
-                                        "ranks [1] of group world, which are not in the new one");
+                                        "ranks [1] of group world, which are not in the new group");
                     } finally {
                         failed.countDown();
                     }

@@ -396,8 +396,8 @@ final class TorchPeerTest {
         for (Future<Throwable> failure : failures) {
             assertThat(failure.get())
                     .isInstanceOf(BootstrapException.class)
-                    .hasMessageContaining("(nccl2): its id lies under")
-                    .hasMessageContaining("rank 2 speaks as")
+                    .hasMessageContaining("(nccl2) and wrote its id under")
+                    .hasMessageContaining("rank 2 uses that of")
                     .hasMessageContaining("nccl-legacy");
         }
         threads.shutdown();

@@ -96,7 +96,7 @@ final class FaultTest {
         assertThat(output)
                 .contains("OperationTimeoutException")
                 .contains("not complete after 10 s")
-                .contains("is stuck in an operation of a group that was aborted, for 5 s now");
+                .contains("has been stuck in an operation of an aborted group for 5 s");
     }
 
     /**
@@ -280,7 +280,7 @@ final class FaultTest {
     void ranksThatFollowNoRingOfLinksAreWarnedWithOneThatDoes() throws Exception {
         Map<String, String> environment = Map.of("MAP", "0,1,2,3", "MOCK_DEVICES", "8");
         assertThat(ChildJvm.outputOf(SumOnChips.class, environment))
-                .contains("[0, 1, 2, 3] are no ring of links")
+                .contains("[0, 1, 2, 3] do not form a ring of links")
                 .contains("a ring is [0, 1, 3, 2]")
                 .contains("sum 4.0");
     }
@@ -291,7 +291,7 @@ final class FaultTest {
                 Map.of("MAP", "7,6,2,3", "MOCK_DEVICES", "8", "MOCK_SCCL_RING", "1");
         assertThat(ChildJvm.outputOf(SumOnChips.class, environment))
                 .contains("sum 4.0")
-                .doesNotContain("no ring");
+                .doesNotContain("a ring of links");
     }
 
     /** Libraries that have no scclDestoryHandle and no messages, and no kernels beside them. */
@@ -319,7 +319,7 @@ final class FaultTest {
     void missingKernelsAreAnErrorThatSaysWhatToInstall() throws Exception {
         assertThat(Questions.whyUnavailable("sccl", Map.of(), of2024()))
                 .contains("the kernels that SCCL's calls on a stream need were not found")
-                .contains("install a torch_tpu since July 2024", "TPUKERNEL_FIRMWARE_PATH")
+                .contains("install a torch_tpu of July 2024 or later", "TPUKERNEL_FIRMWARE_PATH")
                 .contains("libtorch_tpu.so: does not exist", "has 0 files *kernel_module*.so");
     }
 

@@ -80,7 +80,7 @@ final class KernelModuleTest {
         Path text = Files.writeString(folder.resolve("libtorch_tpu.so"), "#".repeat(4096));
         assertThatThrownBy(() -> KernelModule.insideOf(text))
                 .isInstanceOf(IOException.class)
-                .hasMessageContaining("is no ELF library");
+                .hasMessageContaining("is not a 64-bit little-endian ELF library");
         Files.writeString(text, "");
         assertThatThrownBy(() -> KernelModule.insideOf(text)).isInstanceOf(IOException.class);
     }

@@ -217,8 +217,7 @@ final class CheckpointTest {
     void aSaveThatAnotherHostHasTakenOverFailsAndChangesNothing() throws IOException {
         TestRanks.onCpu(2, group -> save(group, directory, 1));
         List<Path> before = files(directory);
-        saveFails(
-                1, () -> Files.delete(unfinished("elsewhere")), "taken " + directory + " over, by");
+        saveFails(1, () -> Files.delete(unfinished("elsewhere")), "taken over " + directory + ": ");
         saveFails(1, () -> Files.delete(unfinished("elsewhere")), "the job before");
         saveFails(
                 1,
@@ -441,7 +440,7 @@ final class CheckpointTest {
     void missingCutAndDamagedFilesAreNamed() throws IOException {
         assertThatThrownBy(() -> Checkpoint.open(directory))
                 .isInstanceOf(CheckpointException.class)
-                .hasMessageContaining(directory + ": there is no checkpoint in this folder");
+                .hasMessageContaining(directory + ": this folder has no complete checkpoint");
         assertThatThrownBy(() -> Checkpoint.open(directory.resolve("none")))
                 .isInstanceOf(CheckpointException.class)
                 .hasMessageContaining("none: there is no such folder");
@@ -645,9 +644,9 @@ final class CheckpointTest {
                             () -> saved.load(List.of(Shard.replicated("x", two, 1, 2))));
                 });
         Tensor two = range(0, 2);
-        refused("no part of 'x'", () -> Shard.part("x", 1, two, 2));
-        refused("no part of 'x'", () -> Shard.replicated("x", two, 3));
-        refused("no part of 'x'", () -> Shard.part("x", -1, two, 2));
+        refused("not a part of 'x'", () -> Shard.part("x", 1, two, 2));
+        refused("not a part of 'x'", () -> Shard.replicated("x", two, 3));
+        refused("not a part of 'x'", () -> Shard.part("x", -1, two, 2));
         refused("a size is negative", () -> Shard.part("x", 0, two, -2));
         refused("overflow", () -> Shard.part("x", 0, two, Long.MAX_VALUE, 2));
         refused("__metadata__", () -> NamedTensor.of("__metadata__", two, 2));

@@ -568,7 +568,7 @@ final class SafetensorsReferenceTest {
             assertThatThrownBy(() -> file.read("packed", 0, target))
                     .isInstanceOf(UsageException.class)
                     .hasMessageContaining("tensor 'packed'")
-                    .hasMessageContaining("has the type " + type + ", which JCCL lacks")
+                    .hasMessageContaining("has the type " + type + ", which JCCL does not support")
                     .hasMessageContaining("BF16, BOOL, F16");
         }
         assertThatThrownBy(() -> file.dataType("packed"))

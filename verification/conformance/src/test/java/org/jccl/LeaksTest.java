@@ -78,7 +78,7 @@ class LeaksTest {
     void aLostTensorAndALostGroupAreLogged() throws Exception {
         assertThat(ChildJvm.outputOf(Losing.class, Map.of()))
                 .containsOnlyOnce(
-                        "float32 x 3 on cpu was never closed: its memory is lost (1 so far)")
+                        "float32 x 3 on cpu was never closed: its memory is leaked (1 so far)")
                 .containsOnlyOnce("was never closed: its connections stay open (1 so far)")
                 .contains("-Dorg.jccl.leaks=trace")
                 .doesNotContain("loseTensor");

@@ -254,7 +254,7 @@ class DesyncDetectorTest {
         assertThat(detector.explainSoon(lost(2), 1))
                 .isInstanceOf(PeerLeftException.class)
                 .hasMessageContaining("rank 1 closed the group normally")
-                .hasMessageContaining("takes no part in this message");
+                .hasMessageContaining("takes no part in this send or receive");
     }
 
     @Test

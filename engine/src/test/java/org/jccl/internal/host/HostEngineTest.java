@@ -233,7 +233,7 @@ class HostEngineTest {
                     .isInstanceOf(ExecutionException.class)
                     .cause()
                     .isInstanceOf(GroupAbortedException.class)
-                    .hasMessageContaining("no thread is left");
+                    .hasMessageContaining("no thread can be started");
             engine.close(PATIENCE);
         }
     }

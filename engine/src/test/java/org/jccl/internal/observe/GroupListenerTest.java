@@ -463,7 +463,7 @@ class GroupListenerTest {
             assertThat(log.records())
                     .extracting(LogRecord::getMessage)
                     .containsExactly(
-                            "a listener had not handled its events 1 s after the world was closed");
+                            "a listener did not handle its events within 1 s after the world was closed");
         } finally {
             leave.countDown();
         }

@@ -71,7 +71,7 @@ final class CommunicatorHandleTest {
         @Override
         protected String leftBehind(boolean inOrder) {
             told.add("left behind, in order " + inOrder);
-            return "is left behind";
+            return "was not freed";
         }
     }
 

@@ -169,7 +169,7 @@ class NativeLibrariesTest {
         Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwxrwx"));
         assertThatThrownBy(() -> load("1 "))
                 .isInstanceOf(BackendUnavailableException.class)
-                .hasMessageContaining("others may write");
+                .hasMessageContaining("other users may write");
     }
 
     @Test

@@ -309,7 +309,7 @@ class RendezvousTest {
                 "tcp://host:1?rank=0&world_size | the parameter 'world_size' has no value",
                 "tcp://host:1?rank=0&worldsize=1 | the world size is missing",
                 "tcp://::1:7?rank=0&world_size=1 | an IPv6 address needs brackets",
-                "tcp://host:0?rank=1&world_size=2 | the other ranks cannot find port 0",
+                "tcp://host:0?rank=1&world_size=2 | port 0 cannot be used",
                 "file://?rank=0&world_size=1 | it needs an absolute path",
                 "file:///?rank=0&world_size=1 | it names no file",
                 "file:///path?world_size=1 | the rank is missing"

@@ -86,7 +86,7 @@ final class ArrivalsTest {
                                         1, bytes("x"), expires(Duration.ofMillis(1)), "test", LONG))
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining("all 3 ranks have arrived by now")
-                .hasMessageContaining("rank 0 has not passed on what they said");
+                .hasMessageContaining("rank 0 did not pass on their values");
     }
 
     /** Else they would begin together with others what nobody can end. */

@@ -58,7 +58,7 @@ final class StoreSecretTest {
                                         LONG,
                                         StoreContract.bytes("wrong")))
                 .isInstanceOf(StoreException.class)
-                .hasMessageContaining("another secret or none");
+                .hasMessageContaining("a different secret or none");
     }
 
     /** Before anything of it is kept: keys and values without end could fill the memory. */
@@ -76,7 +76,7 @@ final class StoreSecretTest {
         try (TcpStoreServer open = TcpStoreServer.bind(ANY_PORT)) {
             assertThatThrownBy(() -> TcpStore.connect("127.0.0.1", open.port(), LONG, SECRET))
                     .isInstanceOf(StoreException.class)
-                    .hasMessageContaining("another secret or none");
+                    .hasMessageContaining("a different secret or none");
         }
     }
 

@@ -175,7 +175,8 @@ abstract class ClosingCases extends Cases {
                                 .isLessThan(Ranks.TIMEOUT.toNanos() / 2);
                         assertThatThrownBy(receive::synchronize)
                                 .isInstanceOf(GroupAbortedException.class)
-                                .hasMessageContaining("closed while messages were outstanding");
+                                .hasMessageContaining(
+                                        "closed while sends or receives were in flight");
                         assertThat(second.isCompleted()).isTrue();
                         rank.signal("closed");
                     } else {

@@ -25,7 +25,7 @@ abstract class FailureCases extends Cases {
     private static final Duration GRACE_PERIOD = Ranks.onThisHost(10);
 
     private static final String[] ABSENT = {
-        "allReduce(float32 x 1, SUM)", "rank 2 has not said that it waits"
+        "allReduce(float32 x 1, SUM)", "rank 2 has reported no stuck operation"
     };
 
     @Test

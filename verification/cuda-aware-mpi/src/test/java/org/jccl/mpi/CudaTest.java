@@ -103,7 +103,7 @@ class CudaTest {
     void aLibraryWithoutCudaSaysSo(Mpirun mpirun) {
         assertThat(run(mpirun, false, "streams").output())
                 .contains("BackendUnavailableException: group 'world', rank 0")
-                .contains("takes no memory of CUDA devices: MPIX_Query_cuda_support()");
+                .contains("does not accept memory of CUDA devices: MPIX_Query_cuda_support()");
     }
 
     @ParameterizedTest

@@ -115,7 +115,7 @@ public final class TlsCredentials {
             return Optional.empty();
         }
         if (!missing.isEmpty()) {
-            throw usage("of " + names + " only some are set; also set " + missing, null);
+            throw usage("all of " + names + " must be set, or none; not set: " + missing, null);
         }
         List<Path> files = names.stream().map(name -> path(name, environment.get(name))).toList();
         return Optional.of(ofFiles(files.get(0), files.get(1), files.get(2)));

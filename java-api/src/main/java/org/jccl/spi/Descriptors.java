@@ -68,7 +68,7 @@ public final class Descriptors {
                 FailureContext.NONE,
                 "the operating system",
                 TOO_MANY,
-                "Too many open files: %s needs up to %s more file descriptors in this process, but %s; raise the limit of open files (ulimit -n), or find what keeps files open"
+                "Too many open files: %s needs up to %s more file descriptors in this process, but %s; raise the limit of open files (ulimit -n), or close files that are no longer used"
                         .formatted(what, needed, why));
     }
 }

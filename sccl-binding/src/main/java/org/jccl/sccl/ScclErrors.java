@@ -18,7 +18,7 @@ final class ScclErrors {
 
     private static String describe(int code) {
         return switch (code) {
-            case 1 -> "scclKernelError: tpuDNN refused or failed" + TpuErrors.advice();
+            case 1 -> "scclKernelError: tpuDNN rejected the call or failed" + TpuErrors.advice();
             case 2 -> "scclInvalidArgument";
             default -> "an undocumented code" + TpuErrors.advice();
         };

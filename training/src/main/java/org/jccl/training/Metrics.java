@@ -156,7 +156,8 @@ public final class Metrics {
         }
         Value value = values.computeIfAbsent(name, any -> new Value(kind));
         if (value.kind != kind) {
-            throw usage("'" + name + "' is a " + value.kind + " and a " + kind);
+            throw usage(
+                    "metric '" + name + "' is a " + value.kind + ", and cannot also be a " + kind);
         }
         return value;
     }

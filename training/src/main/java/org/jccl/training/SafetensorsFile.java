@@ -112,7 +112,12 @@ public final class SafetensorsFile {
         if (headerBytes > SafetensorsHeader.MAX_BYTES) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "names and metadata of " + path + " take " + headerBytes + " bytes");
+                    "names and metadata of "
+                            + path
+                            + " take "
+                            + headerBytes
+                            + " bytes, the limit is "
+                            + SafetensorsHeader.MAX_BYTES);
         }
         atomically(
                 path,

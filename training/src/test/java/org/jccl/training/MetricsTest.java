@@ -234,7 +234,7 @@ class MetricsTest {
                     metrics.sum("a", 1);
                     assertThatThrownBy(() -> metrics.max("a", 1))
                             .isInstanceOf(UsageException.class)
-                            .hasMessageContaining("'a' is a SUM and a MAX");
+                            .hasMessageContaining("'a' is a SUM, and cannot also be a MAX");
                     for (String name : new String[] {null, "", "a\nSUM 'b"}) {
                         assertThatThrownBy(() -> metrics.sum(name, 1))
                                 .isInstanceOf(UsageException.class)

@@ -133,7 +133,7 @@ final class JavaCommand {
             if (version.find()) {
                 return Integer.parseInt(version.group(1));
             }
-            throw unknownVersion(executable, "it says '" + text.strip() + "'", null);
+            throw unknownVersion(executable, "its output is '" + text.strip() + "'", null);
         } catch (IOException e) {
             throw unknownVersion(executable, e.getMessage(), e);
         }

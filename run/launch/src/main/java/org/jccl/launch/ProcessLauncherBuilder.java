@@ -394,7 +394,7 @@ public final class ProcessLauncherBuilder {
         Duration limit = given(timeout, "timeout");
         check(
                 !limit.isNegative() && !limit.isZero(),
-                "the timeout is " + Durations.text(limit) + "; give a time");
+                "the timeout is " + Durations.text(limit) + "; give a duration of more than 0");
         this.timeout = limit;
         return this;
     }
@@ -409,7 +409,7 @@ public final class ProcessLauncherBuilder {
         Duration time = given(grace, "grace period");
         check(
                 !time.isNegative(),
-                "the grace period is " + Durations.text(time) + "; give a time of 0 or more");
+                "the grace period is " + Durations.text(time) + "; give a duration of 0 or more");
         this.grace = time;
         return this;
     }

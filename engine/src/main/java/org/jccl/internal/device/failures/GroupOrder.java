@@ -59,7 +59,7 @@ public final class GroupOrder {
                         unreported.reason()
                                 + "; a call on "
                                 + context
-                                + " was not made, because its stream continues with undefined"
+                                + " was not issued, because its stream continues with undefined"
                                 + " tensor contents. Close the group that failed, fill the tensors"
                                 + " again and repeat the call",
                         unreported);

@@ -14,8 +14,8 @@ import org.jccl.MismatchException;
 
 /**
  * The announcement of PyTorch's ranks: the host name and gloo's address of the rank's only port,
- * each preceded by its length, and then for each rank the number with which it introduces itself
- * there. Without those numbers, a rank introduces itself with its rank. All integers are 64-bit
+ * each preceded by its length. For each rank, the number with which it introduces itself there
+ * follows. Without those numbers, a rank introduces itself with its rank. All integers are 64-bit
  * little-endian.
  */
 final class TorchAnnouncementFormat implements AnnouncementFormat {

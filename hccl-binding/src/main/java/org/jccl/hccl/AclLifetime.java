@@ -22,8 +22,8 @@ final class AclLifetime {
     private static final Duration LIMIT = Duration.ofSeconds(5);
 
     /**
-     * How long the end waits for what was closed: another thread frees memory a moment after its
-     * tensor is closed.
+     * How long finalisation waits for closed tensors: another thread frees their memory a moment
+     * later.
      */
     private static final Duration FREEING_LIMIT = Duration.ofSeconds(1);
 

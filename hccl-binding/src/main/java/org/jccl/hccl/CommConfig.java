@@ -10,9 +10,9 @@ import org.jccl.UsageException;
 import org.jccl.hccl.HcclOptions.Determinism;
 
 /**
- * An {@code HcclCommConfig}. It always has the size of the newest version, and every field without
- * an option has its "not set" value, because the code for some devices reads fields without a check
- * of the announced version. The announced version is the oldest one that has the given fields.
+ * An {@code HcclCommConfig}. It always has the size of the newest version. Every field without an
+ * option has its "not set" value, because the code for some devices does not check the announced
+ * version. The announced version is the oldest one that has the given fields.
  */
 final class CommConfig {
 

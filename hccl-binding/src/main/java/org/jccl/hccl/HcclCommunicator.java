@@ -23,7 +23,7 @@ final class HcclCommunicator implements StreamCommunicator {
     /** The size of a placeholder for the input and one for the output. */
     private static final int PLACEHOLDER_BYTES = 128;
 
-    /** The most ranks for which a matrix of counts is smaller than what it saves. */
+    /** The most ranks for which a matrix of counts costs less than it saves. */
     private static final int LARGEST_MATRIX = 1024;
 
     private static final Capabilities CAPABILITIES =

@@ -74,7 +74,7 @@ final class Reductions {
         finish(calls, output, count, type, op);
     }
 
-    /** A native call if the device has one for any placement, or else a reduction for each part. */
+    /** Makes one native call if the device has one for any placement, else one for each part. */
     void reduceScatterV(
             HcclCalls calls, long input, long output, long[] counts, DataType type, ReduceOp op) {
         DataType reduced = HcclTypes.reduced(type);

@@ -23,8 +23,8 @@ import org.jccl.spi.support.CommunicatorHandle;
 final class NcclHandle extends CommunicatorHandle {
 
     /**
-     * How long an abort waits for a call that is inside, if the library cannot revoke: nothing but
-     * the abort ends that call, and what the device runs.
+     * How long an abort waits for a thread inside NCCL, if the library cannot revoke. Only the
+     * abort ends that thread's call and the running device work.
      */
     private static final Duration GRACE = Duration.ofSeconds(1);
 
@@ -176,8 +176,8 @@ final class NcclHandle extends CommunicatorHandle {
     }
 
     /**
-     * The communicator's state. If it does not block, the first success after a job also frees that
-     * job, as every other call does, so only the thread that is inside may ask.
+     * The communicator's state. If the communicator does not block, the first success after a job
+     * also frees that job, as every other call does. Therefore only the thread inside may ask.
      */
     private int state() {
         return NcclNative.commAsyncError(communicator);

@@ -6,9 +6,9 @@ import org.bytedeco.javacpp.annotation.Platform;
 import org.bytedeco.javacpp.annotation.Properties;
 
 /**
- * The functions of {@code native/nccl/jccl_nccl.h}, which tells what each does: those of NCCL, and
- * with {@code cuda} in front those of the CUDA runtime. JavaCPP compiles them and the glue between
- * into one library; {@link NcclLibraries} loads it and opens the vendor's.
+ * The functions of {@code native/nccl/jccl_nccl.h}, which documents them. Functions whose names
+ * begin with {@code cuda} belong to the CUDA runtime, all others to NCCL. JavaCPP compiles them and
+ * the glue between into one library; {@link NcclLibraries} loads it and opens the vendor's.
  */
 @Properties(
         value =

@@ -11,9 +11,9 @@ import org.jccl.JcclException;
 import org.jccl.spi.CommunicatorConfig;
 
 /**
- * Communicators of two ranks, one for each peer with which this rank exchanges messages. PyTorch's
- * ranks form one at the first message that is not in a batch, unless they are bound to a device,
- * and so must their peers.
+ * Communicators of two ranks, one for each peer with which this rank sends or receives. PyTorch's
+ * ranks form one at the first send or receive outside a batch, unless they are bound to a device.
+ * Their peers must do the same.
  */
 final class NcclPairs {
 

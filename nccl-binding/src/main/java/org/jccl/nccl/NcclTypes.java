@@ -20,8 +20,8 @@ final class NcclTypes {
     private NcclTypes() {}
 
     /**
-     * The type to move or reduce elements as, by the number in NCCL's header. What NCCL lacks moves
-     * as bytes: int16 as pairs of them.
+     * The type to move or reduce elements as, by the number in NCCL's header. Types that NCCL lacks
+     * move as bytes: int16 as two.
      *
      * @param float8 whether the library has the float8 types
      */

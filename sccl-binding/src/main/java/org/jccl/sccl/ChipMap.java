@@ -24,8 +24,8 @@ final class ChipMap {
     private ChipMap() {}
 
     /**
-     * The map of a group: its part of the parent's map, or else the map of the options or the
-     * environment, or else the devices that the ranks exchange through the store.
+     * The map of a group. It is the first that is present: its part of the parent's map, the map of
+     * the options or the environment, the devices that the ranks exchange through the store.
      */
     static int[] of(
             CommunicatorConfig config, ScclOptions options, Map<String, String> environment) {

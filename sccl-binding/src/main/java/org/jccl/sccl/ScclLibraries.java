@@ -190,9 +190,9 @@ final class ScclLibraries {
     }
 
     /**
-     * Finds the kernels that a handle on a stream requires: the file that the user names, or else
-     * the kernels inside the vendor's plugin beside the libraries (in wheels since July 2024), or
-     * else the only file of kernels there.
+     * Finds the kernels that a handle on a stream requires. It tries, in this order: the file that
+     * the user names, the kernels inside the vendor's plugin beside the libraries (in wheels since
+     * July 2024), the only file of kernels there.
      */
     private Optional<KernelModule> findModule(Path folder, String chip) {
         String named =

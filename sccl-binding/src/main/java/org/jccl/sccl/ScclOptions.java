@@ -17,8 +17,8 @@ import org.jccl.ranktable.RankTableException;
  * Options of the SCCL backend. A sub-group uses its part of the world's map.
  *
  * @param chipMap the index of each world rank's TPU on this host. If it is empty, the map comes
- *     from the file that {@code RANK_TABLE_FILE} names, or else from {@code CHIP_MAP}, or else from
- *     the devices with which the ranks were built.
+ *     from the first that is present: the file that {@code RANK_TABLE_FILE} names, {@code
+ *     CHIP_MAP}, the devices with which the ranks were built.
  */
 public record ScclOptions(List<Integer> chipMap) implements BackendOptions {
 

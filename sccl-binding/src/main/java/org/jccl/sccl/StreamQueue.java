@@ -187,7 +187,7 @@ final class StreamQueue extends TpuQueue {
         synchronized (this) {
             // A position that is not recorded yet will be behind everything that was enqueued.
             if (last == begun && (enqueued || shared)) {
-                // Cleared first, so that what another thread enqueues meanwhile is noticed.
+                // Cleared first, so that work that another thread enqueues meanwhile is noticed.
                 enqueued = false;
                 add();
             }
@@ -234,7 +234,7 @@ final class StreamQueue extends TpuQueue {
         if (begun == last) {
             return 0;
         }
-        // Before the event is recorded: what others enqueue from now on needs another position.
+        // Before the event is recorded: work enqueued from now on needs another position.
         begun++;
         return begun;
     }

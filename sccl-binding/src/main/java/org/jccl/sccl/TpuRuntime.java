@@ -136,7 +136,7 @@ final class TpuRuntime implements DeviceRuntime {
 
     @Override
     public void synchronizeStream(long stream) {
-        // Not tpuStreamSynchronize, which nothing wakes when a peer never comes.
+        // Not tpuStreamSynchronize: it never returns if a peer does not arrive.
         TpuQueue queue = queue(stream);
         queue.await(queue.position());
     }

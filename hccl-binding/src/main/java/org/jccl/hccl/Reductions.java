@@ -74,7 +74,10 @@ final class Reductions {
         finish(calls, output, count, type, op);
     }
 
-    /** Makes one native call if the device has one for any placement, else one for each part. */
+    /**
+     * Makes one native call if the device has one for any placement, else a reduction for each
+     * part.
+     */
     void reduceScatterV(
             HcclCalls calls, long input, long output, long[] counts, DataType type, ReduceOp op) {
         DataType reduced = HcclTypes.reduced(type);

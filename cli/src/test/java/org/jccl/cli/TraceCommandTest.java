@@ -60,7 +60,7 @@ final class TraceCommandTest {
         assertThat(command.err()).isEmpty();
         assertThat(command.exitCode()).isZero();
         assertThat(command.out())
-                .contains("of 2 ranks", page + ": open it in a browser", "waited for")
+                .contains("of 2 ranks", page + ": open it in a browser", "waited")
                 // One host, one clock.
                 .doesNotContain("clocks differ");
         assertThat(page).content().contains("\"label\":\"main\",\"program\":true");

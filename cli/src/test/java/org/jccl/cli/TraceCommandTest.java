@@ -62,7 +62,7 @@ final class TraceCommandTest {
         assertThat(command.out())
                 .contains("of 2 ranks", page + ": open it in a browser", "waited")
                 // One host, one clock.
-                .doesNotContain("clocks differ");
+                .doesNotContain("the clocks of ranks");
         assertThat(page).content().contains("\"label\":\"main\",\"program\":true");
         List<String> names = values(trace, "name");
         assertThat(names).contains("rank 0", "rank 1", "world (gloo)");

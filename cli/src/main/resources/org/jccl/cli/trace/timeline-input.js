@@ -29,7 +29,7 @@ function describe(thing) {
   if (thing.step !== undefined) {
     const step = data.steps[thing.step];
     return ["step " + (thing.step + 1) + ", " + time(step[S_END] - step[S_START]) + ", " + step[S_COUNT] + " collectives",
-      step[S_SLOWEST] < 0 ? "no rank was waited for" : "rank " + step[S_SLOWEST] + " was waited for, " + time(step[S_WAITED])];
+      step[S_SLOWEST] < 0 ? "no rank was late" : "others waited for rank " + step[S_SLOWEST] + ", " + time(step[S_WAITED])];
   }
   const track = thing.row.track;
   if (track.program) {
@@ -45,7 +45,7 @@ function describe(thing) {
   if (collective && collective[C_WAITS]) {
     const waited = collective[C_LAST] - span[START];
     lines.push(waited > 0 ? "waited " + time(waited) + " for rank " + collective[C_LAST_RANK]
-      : "came last: the first to come waited " + time(collective[C_LAST] - collective[C_FIRST]));
+      : "arrived last: the first rank waited " + time(collective[C_LAST] - collective[C_FIRST]));
   }
   if (collective && missing(collective)) lines.push(missing(collective));
   return lines;
@@ -71,10 +71,10 @@ function select(collective) {
     const c = data.collectives[collective];
     make("h2", data.names[c[C_NAME]], panel);
     make("p", data.groups[c[C_GROUP]] + " #" + c[C_SEQUENCE] + ". " + (c[C_WAITS]
-      ? "All wait for the last to come: rank " + c[C_LAST_RANK] + ", " + time(c[C_LAST] - c[C_FIRST]) + " after the first."
-      : missing(c) ? "Those that came wait: " + missing(c) + "." : "Who waits for whom is not seen here: see below."), panel);
+      ? "All ranks wait for the last to arrive: rank " + c[C_LAST_RANK] + ", " + time(c[C_LAST] - c[C_FIRST]) + " after the first."
+      : missing(c) ? "The ranks that arrived wait: " + missing(c) + "." : "This view cannot show which rank waits: see below."), panel);
     const table = make("table", null, panel);
-    heads(table, ["rank", "came at", "after the first", "waited for the last", "ended at", "in all"]);
+    heads(table, ["rank", "arrived at", "after the first", "waited for the last", "ended at", "total"]);
     const body = make("tbody", null, table);
     const parts = [];
     for (const row of rows) {

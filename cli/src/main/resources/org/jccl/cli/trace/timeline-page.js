@@ -11,7 +11,7 @@ function cells(row, values) {
 
 function fillRanks() {
   const table = element("ranks");
-  heads(table, ["rank", "operations", "time in them", "of it not blocked", "waited for others", "came last", "others waited for it"]);
+  heads(table, ["rank", "operations", "time in operations", "not blocked", "waited for others", "arrived last", "others waited for it"]);
   const body = make("tbody", null, table);
   const most = Math.max(...data.ranks.map((each) => each.waitedFor));
   // Times within a tenth of each other are a tie, and blame nobody.
@@ -28,7 +28,7 @@ function fillRanks() {
 function fillSteps() {
   const table = element("steps");
   if (data.steps.length < 2) {
-    make("caption", "No collective is repeated, so there are no steps.", table);
+    make("caption", "No collective repeats, so there are no steps.", table);
     return;
   }
   heads(table, ["step", "at", "took", "collectives", "slowest rank", "others waited for it"]);
@@ -53,7 +53,7 @@ function fillWords() {
   }
   const stuck = data.collectives.find((each) => missing(each));
   if (stuck) {
-    make("div", data.names[stuck[C_NAME]] + ", " + data.groups[stuck[C_GROUP]] + " #" + stuck[C_SEQUENCE] + " did not end: "
+    make("div", data.names[stuck[C_NAME]] + ", " + data.groups[stuck[C_GROUP]] + " #" + stuck[C_SEQUENCE] + " did not complete: "
       + missing(stuck), element("failures")).className = "failure";
   }
   const legend = element("legend");
@@ -73,23 +73,23 @@ function fillWords() {
     entry("var(--blocked)", "program is blocked");
   }
   if (data.tracks.some((each) => each.spans.some((span) => !each.program && !span[COMPLETED]))) entry("var(--bad)", "not completed");
-  if (STRIP) entry("var(--mark)", "step: the darker, the more of it was spent waiting");
+  if (STRIP) entry("var(--mark)", "step: darker means more waiting");
   const notes = element("notes");
-  make("h2", "What these times are", notes);
-  make("p", "A bar begins when a rank calls the library and ends when the operation is over. Where all ranks need all others"
-    + " (allReduce, allGather, reduceScatter, allToAll, barrier) its light part is the time until the last rank had called, and that rank is the one"
-    + " that was waited for. In other operations who waits for whom depends on the root, and is not shown.", notes);
+  make("h2", "What the times mean", notes);
+  make("p", "A bar begins when a rank calls the library and ends when the operation ends. If all ranks need all others"
+    + " (allReduce, allGather, reduceScatter, allToAll, barrier), its light part is the time until the last rank called the library;"
+    + " the others waited for that rank. In other operations, waiting depends on the root and is not shown.", notes);
   if (data.tracks.some((each) => each.device)) {
     make("p", "On devices a bar begins with the call on the host and ends when the end was noticed, up to 0.1 s late."
-      + " What happens on the device in between is not seen, so there is no waiting for others here.", notes);
+      + " The recorder does not see what the device does in between, so this page shows no waiting for other ranks.", notes);
   }
   const ahead = data.ranks.filter((each) => each.ahead !== 0);
   make("p", "Ranks are compared by the clocks of their hosts." + (ahead.length
-    ? " They differ, since some operation ended on one rank before another had begun it; so times were moved: "
+    ? " The clocks differ, because some operation ended on one rank before another rank began it. Times were corrected: "
       + ahead.map((each) => "rank " + each.rank + " was " + time(Math.abs(each.ahead)) + (each.ahead > 0 ? " ahead" : " behind")).join(", ") + "."
-    : " No operation ended on a rank before all others had begun it, so nothing proves that clocks differ; between hosts they may,"
-      + " by as much as the shortest operations take."), notes);
-  make("p", "Not blocked: the share of the time in operations in which no thread of the program waited for one, so that it"
+    : " No operation ended on a rank before all others began it, so nothing proves that clocks differ. Between hosts they may differ"
+      + " by up to the duration of the shortest operations."), notes);
+  make("p", "Not blocked: the share of the time in operations during which no thread of the program waited for one, so the program"
     + " could compute. The recorder keeps the last 2000 operations of each group.", notes);
 }
 

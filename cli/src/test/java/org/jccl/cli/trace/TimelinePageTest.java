@@ -121,7 +121,8 @@ final class TimelinePageTest {
                 // Four operations, and how often each program was blocked.
                 .contains("data-drawn=\"8\"")
                 .contains("<td>2</td><td>0.900 ms</td><td>960.0 µs</td><td>1</td><td>1</td>")
-                .contains("All wait for the last to come: rank 1, 900.0 µs after the first.")
+                .contains(
+                        "All ranks wait for the last to arrive: rank 1, 900.0 µs after the first.")
                 .contains("nothing proves that clocks differ");
     }
 

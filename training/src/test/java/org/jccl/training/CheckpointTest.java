@@ -222,7 +222,7 @@ final class CheckpointTest {
         saveFails(
                 1,
                 () -> Files.delete(directory.resolve("checkpoint.owner")),
-                "by a process that has ended");
+                ": a process that has ended");
         Files.deleteIfExists(directory.resolve("checkpoint.owner"));
         assertThat(files(directory)).isEqualTo(before);
         assertThat(Checkpoint.open(directory).metadata()).containsEntry("step", "1");
@@ -348,7 +348,7 @@ final class CheckpointTest {
                             .isInstanceOf(DifferentModelsException.class)
                             .hasMessageContaining("replicated tensor 't1' (float32 [700001])")
                             .hasMessageContaining(
-                                    "rank 1 does not have the elements of ranks 0, 2. Copy");
+                                    "rank 1 does not have the elements of ranks 0, 2. Before the save, copy");
                     assertThat(saveReplicated(group, directory, same, onRank0, onRank1))
                             .isInstanceOf(DifferentModelsException.class)
                             .hasMessageContaining("tensor 't1' (float32 [2]) differs")

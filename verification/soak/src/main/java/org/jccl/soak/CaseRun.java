@@ -282,9 +282,13 @@ final class CaseRun {
                 named.contains(wanted.victim())
                         || named.contains(group.indexOf(wanted.victim()))
                         || isNamedByProcess(fields[7]);
-        // Then nobody can ask what others failed of, and the store's address is all that is known.
+        // Then nobody can ask what others failed of, and only the place of the store is known.
+        boolean fileHeld =
+                wanted.meeting() == Assignment.Meeting.FILE
+                        && fields[7].contains("the store does not answer");
         boolean storeLost =
-                wanted.meeting() == Assignment.Meeting.RANK_ZERO && wanted.victim() == 0;
+                fileHeld
+                        || wanted.meeting() == Assignment.Meeting.RANK_ZERO && wanted.victim() == 0;
         if (inIt && !storeLost) {
             row.survivors++;
             row.named += isNamed ? 1 : 0;

@@ -19,8 +19,8 @@ import org.junit.jupiter.api.extension.PreInterruptContext;
  */
 public final class HangReport implements PreInterruptCallback {
 
-    /** A process that is stopped does not answer. */
-    private static final String LIMIT_SECONDS = "20";
+    /** A process that is stopped does not answer; gdb takes half a minute on a busy host. */
+    private static final String LIMIT_SECONDS = "60";
 
     private static final int MAX_PROCESSES = 8;
 
@@ -33,9 +33,12 @@ public final class HangReport implements PreInterruptCallback {
         System.out.println("Hang in " + test.getUniqueId() + "\n" + report());
     }
 
-    /** Returns the stacks; tests that hang at the same time report one after the other. */
+    /**
+     * Returns the stacks, the quickest to get first, since the processes may end meanwhile. Tests
+     * that hang at the same time report one after the other.
+     */
     static synchronized String report() throws IOException, InterruptedException {
-        StringBuilder report = new StringBuilder(nativeStacks(ProcessHandle.current()));
+        StringBuilder report = new StringBuilder();
         List<ProcessHandle> started;
         try (Stream<ProcessHandle> all = ProcessHandle.current().descendants()) {
             started = all.limit(MAX_PROCESSES).toList();
@@ -48,9 +51,11 @@ public final class HangReport implements PreInterruptCallback {
                 String jstack = Path.of(command.get()).resolveSibling("jstack").toString();
                 report.append(output(jstack, "-l", Long.toString(process.pid())));
             }
+        }
+        for (ProcessHandle process : started) {
             report.append(nativeStacks(process));
         }
-        return report.toString();
+        return report.append(nativeStacks(ProcessHandle.current())).toString();
     }
 
     private static String nativeStacks(ProcessHandle process)
@@ -66,6 +71,6 @@ public final class HangReport implements PreInterruptCallback {
         Process process = new ProcessBuilder(limited).redirectErrorStream(true).start();
         process.getOutputStream().close();
         String output = new String(process.getInputStream().readAllBytes(), UTF_8);
-        return "%s ended with %d%n%s%n".formatted(command[0], process.waitFor(), output);
+        return "%s ended with %d%n%s%n".formatted(List.of(command), process.waitFor(), output);
     }
 }

@@ -612,7 +612,7 @@ final class StagedTest {
                                         .worldSize(1)
                                         .build())
                 .isInstanceOf(UsageException.class)
-                .hasMessageContaining("takes tensors on cuda through host memory");
+                .hasMessageContaining("copies tensors on cuda through host memory");
     }
 
     @Test

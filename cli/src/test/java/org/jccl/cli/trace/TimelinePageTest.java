@@ -197,6 +197,6 @@ final class TimelinePageTest {
     @Test
     void recordingsWithoutOperationsAreAPageToo() throws Exception {
         String shown = browse(page(recording(0, 1)), "", "--dump-dom");
-        assertThat(shown).contains("1 rank, 0 operations", "No collective is repeated");
+        assertThat(shown).contains("1 rank, 0 operations", "No collective repeats");
     }
 }

@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiConsumer;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
@@ -117,7 +118,13 @@ public final class Arrivals {
 
     private List<byte[]> exchange(int rank, Duration within, String what, Duration timeout) {
         if (rank == 0) {
-            List<byte[]> values = await(within, what, timeout);
+            List<byte[]> values =
+                    await(
+                            everybody(),
+                            within,
+                            what,
+                            timeout,
+                            (absent, late) -> stop(encodeStopped(0, absent), late));
             byte[] all = encode(values);
             requireNotStopped(store.compareSet(everything(), new byte[0], all), what);
             return values;
@@ -264,11 +271,22 @@ public final class Arrivals {
      * @throws org.jccl.StoreException if the store cannot be reached
      */
     public List<byte[]> await(List<Integer> ranks, Duration within, String what, Duration timeout) {
+        return await(ranks, within, what, timeout, (absent, late) -> {});
+    }
+
+    private List<byte[]> await(
+            List<Integer> ranks,
+            Duration within,
+            String what,
+            Duration timeout,
+            BiConsumer<String, StoreTimeoutException> givingUp) {
         List<String> keys = ranks.stream().map(key::apply).toList();
         try {
             store.await(keys, within);
         } catch (StoreTimeoutException e) {
-            throw late(absent(ranks, e), what, timeout, e);
+            String absent = absent(ranks, e);
+            givingUp.accept(absent, e);
+            throw late(absent, what, timeout, e);
         }
         return store.multiGet(keys);
     }

@@ -106,6 +106,21 @@ final class ArrivalsTest {
         }
     }
 
+    /** Of two ranks there is no other that could. */
+    @Test
+    void ranksThatComeWhenRankZeroWaitsNoLongerFailToo() {
+        assertThatThrownBy(
+                        () ->
+                                arrivals.exchange(
+                                        0, bytes("x"), expires(Duration.ofMillis(1)), "test", LONG))
+                .isInstanceOf(OperationTimeoutException.class)
+                .hasMessageContaining("ranks [1, 2] of 3 have not arrived");
+        assertThatThrownBy(() -> arrivals.exchange(1, bytes("x"), LONG, "test", LONG))
+                .isInstanceOf(OperationTimeoutException.class)
+                .hasMessageContaining(
+                        "test: rank 0 stopped waiting: ranks [1, 2] of 3 have not arrived");
+    }
+
     @Test
     void aRankThatGivesUpWhenRankZeroIsJustInTimeGoesOn() {
         Store late =

@@ -579,9 +579,10 @@ public interface ProcessGroup extends AutoCloseable {
      * for collectives, and for device messages that were awaited or synchronous. Other messages may
      * have no partner, so it stops waiting for them when none has completed for a second. Remaining
      * operations are aborted. Idempotent. Calls of other threads return or fail first. Sub-groups
-     * must be closed before their parent. This is not a barrier. But the rank that serves the
-     * world's store (rank 0, unless a launcher does) waits up to three seconds for the others, so
-     * that they can read its last values.
+     * must be closed before their parent. A parent closes its open sub-groups first, and logs a
+     * warning. This is not a barrier. But the rank that serves the world's store (rank 0, unless a
+     * launcher does) waits up to three seconds for the others, so that they can read its last
+     * values.
      */
     @Override
     void close();

@@ -111,7 +111,11 @@ public final class WaitLog {
         WaitLog log = new WaitLog(waiter, line);
         Thread thread = new Thread(() -> log.run(first, next), "jccl-wait-log " + waiter);
         thread.setDaemon(true);
-        thread.start();
+        try {
+            thread.start();
+        } catch (OutOfMemoryError e) {
+            CleanUp.log(waiter + ": missing ranks are not logged during the wait", e);
+        }
         return log;
     }
 

@@ -17,6 +17,18 @@ public final class AddressSpace {
     private AddressSpace() {}
 
     /**
+     * Lifts the limit of this process after some seconds, from another process that is started now.
+     *
+     * @param seconds when
+     * @throws IOException if the process cannot be started
+     */
+    public static void releaseAfter(int seconds) throws IOException {
+        long pid = ProcessHandle.current().pid();
+        String release = "sleep " + seconds + "; prlimit --pid " + pid + " --as=unlimited:";
+        new ProcessBuilder("sh", "-c", release).inheritIO().start();
+    }
+
+    /**
      * Leaves this process too little for the stack of another thread, and enough for all else.
      *
      * @throws IOException if the system does not tell how much it has
@@ -29,7 +41,7 @@ public final class AddressSpace {
                         .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")))
                         .sum();
         String pid = Long.toString(ProcessHandle.current().pid());
-        String limit = "--as=" + ((used + LEFT_KB) << 10);
+        String limit = "--as=" + ((used + LEFT_KB) << 10) + ":"; // the soft limit only
         int code = new ProcessBuilder("prlimit", "--pid", pid, limit).start().waitFor();
         assertThat(code).isZero();
     }

@@ -82,6 +82,9 @@ public abstract class Engine implements Runner {
     /** Set when closing begins; later operations are refused. */
     protected volatile boolean closed;
 
+    /** Whether no thread could be started for the abort, which the watchdog then tries again. */
+    private volatile boolean abortsAgain;
+
     /** When the watchdog first saw an operation over its deadline, or 0. */
     private long expiredNanos;
 
@@ -292,6 +295,12 @@ public abstract class Engine implements Runner {
             if (!freed) {
                 communicator.abort();
             }
+            abortsAgain = false;
+        } catch (OutOfMemoryError e) {
+            if (!abortsAgain) {
+                CleanUp.log(context + ": it is aborted as soon as a thread can be started", e);
+            }
+            abortsAgain = true;
         } finally {
             if (alone) {
                 end.unlock();
@@ -366,6 +375,9 @@ public abstract class Engine implements Runner {
 
     /** Called on the watchdog's thread at each tick. */
     public final void watch(long now) {
+        if (abortsAgain) {
+            CleanUp.run(context.toString(), this::abortCommunicator);
+        }
         try {
             prepareWatching();
             if (pollAsyncError(noticed -> failWithCause(noticed, now))) {

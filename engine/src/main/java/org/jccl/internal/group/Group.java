@@ -59,6 +59,9 @@ public final class Group {
     private int monitoredBarriers;
     private boolean closed;
 
+    /** Groups that were made from this one and use its services, as far as they may be open. */
+    private final List<Group> made = new ArrayList<>();
+
     /**
      * Creates a group that is not connected yet.
      *
@@ -344,7 +347,20 @@ public final class Group {
                         Optional.empty(),
                         own::close);
         group.connect(engines.backends(), GroupEngines.Origin.NONE, deadline);
-        return group;
+        return keep(group);
+    }
+
+    /** Notes a group that must be closed before this one. */
+    private Group keep(Group group) {
+        synchronized (groupsMade) {
+            made.removeIf(Group::isClosed);
+            made.add(group);
+            if (!closed) {
+                return group;
+            }
+        }
+        group.discard(); // nothing would watch it
+        throw new UsageException(context, "the group is closed");
     }
 
     /**
@@ -444,7 +460,7 @@ public final class Group {
                 backends,
                 new GroupEngines.Origin(Optional.of(engines), List.copyOf(ranks), color),
                 deadline);
-        return group;
+        return keep(group);
     }
 
     private Group member(String name, Optional<GroupKeys> keys, int rank, List<Integer> ranks) {
@@ -478,15 +494,30 @@ public final class Group {
         }
     }
 
-    /** Closes the engines, then what belongs to the group. Idempotent. */
+    /**
+     * Closes groups that were made from this one, then the engines, then what belongs to the group.
+     * Idempotent.
+     */
     public void close() {
+        List<Group> open;
         synchronized (groupsMade) {
             if (closed) {
                 return;
             }
             closed = true;
+            made.removeIf(Group::isClosed);
+            open = List.copyOf(made);
+            made.clear();
         }
         List<Runnable> steps = new ArrayList<>();
+        if (!open.isEmpty()) {
+            CleanUp.log(
+                    context.toString(),
+                    "closed before groups that were made from it: "
+                            + open.stream().map(group -> group.context.group()).toList()
+                            + "; they are closed first. Close them before this group");
+        }
+        open.forEach(group -> steps.add(group::close));
         engines.forEach(
                 engine -> {
                     steps.add(() -> engine.close(CLOSE_GRACE));

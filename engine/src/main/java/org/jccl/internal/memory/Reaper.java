@@ -53,7 +53,7 @@ public final class Reaper {
 
     /** Frees something later, after everything that was passed before. Never blocks. */
     public void free(Runnable free) {
-        thread.execute(
+        add(
                 () -> {
                     try {
                         free.run();
@@ -61,6 +61,15 @@ public final class Reaper {
                         CleanUp.log("memory of " + device + " was not freed", e);
                     }
                 });
+    }
+
+    /** A task for which no thread can be started waits for the thread of a later one. */
+    private void add(Runnable task) {
+        try {
+            thread.execute(task);
+        } catch (OutOfMemoryError e) {
+            thread.getQueue().add(task);
+        }
     }
 
     /**
@@ -72,7 +81,7 @@ public final class Reaper {
      */
     public boolean await(Duration timeout) {
         CountDownLatch done = new CountDownLatch(1);
-        thread.execute(done::countDown);
+        add(done::countDown);
         long end = System.nanoTime() + timeout.toNanos();
         boolean interrupted = false;
         try {

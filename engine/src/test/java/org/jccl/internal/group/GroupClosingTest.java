@@ -25,10 +25,12 @@ import org.jccl.internal.host.ScriptedCommunicator;
 import org.jccl.internal.host.ScriptedProvider;
 import org.jccl.internal.torch.TorchKeys;
 import org.jccl.spi.BackendProvider;
+import org.jccl.spi.CleanUp;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.HashStore;
 import org.jccl.testing.ChildJvm;
+import org.jccl.testing.Logged;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -197,5 +199,22 @@ class GroupClosingTest {
                 .hasMessageContaining("no observers");
         assertThat(library.calls()).contains("abort", "close");
         assertNothingIsLeft();
+    }
+
+    /** Otherwise nothing would enforce the deadlines of its operations any more. */
+    @Test
+    void aWorldClosesTheGroupsThatWereMadeFromItFirst() {
+        Group world = world(Interop.NONE, Optional.empty(), ended::incrementAndGet);
+        Group first = world.newGroup(List.of(rank), Optional.empty()).orElseThrow();
+        Group second = first.newGroup(List.of(0), Optional.empty()).orElseThrow();
+        Group done = world.newGroup(List.of(rank, 1), Optional.empty()).orElseThrow();
+        done.close();
+        String log = Logged.during(CleanUp.class, world::close);
+        assertThat(log)
+                .contains("closed before groups that were made from it: [world/" + rank + "]")
+                .contains("Close them before");
+        assertThat(first.isClosed()).isTrue();
+        assertThat(second.isClosed()).isTrue();
+        assertThat(ended).hasValue(1);
     }
 }

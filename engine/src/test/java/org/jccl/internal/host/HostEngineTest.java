@@ -163,9 +163,13 @@ class HostEngineTest {
                         throw new OutOfMemoryError("test");
                     }
                 };
+        observe(engine, observer);
+        return engine;
+    }
+
+    private static void observe(HostEngine engine, OperationObserver observer) {
         GroupInfo group = new GroupInfo("g", 0, 2, List.of(0, 1), "scripted", Device.CPU);
         engine.observe(Observers.of(group, List.of(observer)));
-        return engine;
     }
 
     @Test
@@ -214,6 +218,20 @@ class HostEngineTest {
         } finally {
             log.removeHandler(full);
         }
+    }
+
+    /** Otherwise what only the abort can end stays inside the library. */
+    @Test
+    void anAbortForWhichNoThreadWasLeftIsRepeated() {
+        HostEngine engine = engine();
+        library.abortFailure = new OutOfMemoryError("unable to create native thread");
+        engine.fail(new GroupAbortedException(FailureContext.NONE, "stop"));
+        engine.watch(System.nanoTime());
+        assertThat(library.calls()).containsExactly("abort", "abort");
+        library.abortFailure = null;
+        engine.watch(System.nanoTime());
+        engine.watch(System.nanoTime());
+        assertThat(library.calls()).containsExactly("abort", "abort", "abort");
     }
 
     @Test
@@ -657,5 +675,47 @@ class HostEngineTest {
             }
             assertThat(freed).hasValue(abandons ? 0 : 2);
         }
+    }
+
+    /** The waiter of a work may run on before the work has left the engine's list. */
+    @Test
+    void memoryOfAWorkThatIsCompleteIsFree() throws Exception {
+        HostEngine engine = engine();
+        AtomicReference<FailureContext> during = new AtomicReference<>();
+        AtomicReference<FailureContext> after = new AtomicReference<>();
+        AtomicReference<Work> work = new AtomicReference<>();
+        AtomicReference<Boolean> completed = new AtomicReference<>();
+        observe(
+                engine,
+                new OperationObserver() {
+                    @Override
+                    public boolean isOn() {
+                        return true;
+                    }
+
+                    @Override
+                    public void started(OperationRecord operation) {}
+
+                    @Override
+                    public void ended(OperationRecord operation) {
+                        completed.set(work.get().isCompleted());
+                        after.set(engine.collision(4000, 4016, true, 2));
+                    }
+                });
+        library.block();
+        HostWork issued = (HostWork) engine.newOperation();
+        fill(issued, OperationKind.ALL_REDUCE, 4);
+        issued.input = 4000;
+        issued.output = 4000;
+        work.set(issued);
+        engine.submit(issued);
+        library.awaitCalls(1);
+        during.set(engine.collision(4000, 4016, true, 2));
+        library.unblock();
+        issued.await();
+        engine.close(PATIENCE);
+        assertThat(during.get()).isNotNull();
+        assertThat(completed.get()).isTrue();
+        assertThat(after.get()).isNull();
     }
 }

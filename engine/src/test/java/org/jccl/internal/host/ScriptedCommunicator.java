@@ -64,7 +64,7 @@ public final class ScriptedCommunicator implements InvocationHandler {
     public long failedRequest;
 
     /** Thrown by an abort, after it has been noted. */
-    public RuntimeException abortFailure;
+    public Throwable abortFailure;
 
     /** Thrown on closing. */
     public RuntimeException closeFailure;
@@ -131,7 +131,7 @@ public final class ScriptedCommunicator implements InvocationHandler {
 
     @Override
     public synchronized Object invoke(Object proxy, Method method, Object[] arguments)
-            throws InterruptedException {
+            throws Throwable {
         String name = method.getName();
         if (!QUESTIONS.contains(name) && !name.equals("test")) {
             calls.add(name);
@@ -169,7 +169,7 @@ public final class ScriptedCommunicator implements InvocationHandler {
         };
     }
 
-    private static Object throwUnlessNull(RuntimeException failure) {
+    private static Object throwUnlessNull(Throwable failure) throws Throwable {
         if (failure != null) {
             throw failure;
         }

@@ -43,6 +43,7 @@ public abstract class CommunicatorHandle {
     /** Why the binding itself aborted it, or null. Written before the state. */
     private JcclException reason;
 
+    /** Null before an abort, and while no thread could be started for it. */
     private BoundedCall abort;
 
     /**
@@ -122,8 +123,11 @@ public abstract class CommunicatorHandle {
     }
 
     /**
-     * Aborts the communicator on a separate thread. Only the first call has an effect. Does not
-     * block.
+     * Aborts the communicator on a separate thread. Only the first call has an effect, unless it
+     * could not start the thread. Does not block.
+     *
+     * @throws OutOfMemoryError if no thread can be started; later calls are refused nevertheless,
+     *     and a further call of this method or of {@link #close} tries again
      */
     public final void abort() {
         abort(null);
@@ -139,6 +143,8 @@ public abstract class CommunicatorHandle {
         if (state == State.OPEN) {
             reason = why;
             state = State.ABORTED;
+        }
+        if (state == State.ABORTED && abort == null) {
             abort =
                     BoundedCall.start(
                             thread("abort"),
@@ -218,7 +224,7 @@ public abstract class CommunicatorHandle {
             boolean gone =
                     inOrder
                             ? BoundedCall.run(thread("close"), this::endUnasked, endTimeout)
-                            : abort == null || abort.await(endTimeout);
+                            : awaitBegunAbort();
             if (gone) {
                 free();
                 return true;
@@ -229,11 +235,24 @@ public abstract class CommunicatorHandle {
                     group,
                     library,
                     leftBehind(inOrder));
-        } catch (JcclException e) {
+        } catch (JcclException | OutOfMemoryError e) {
             LOGGER.log(
                     System.Logger.Level.WARNING, "group " + group + " did not close normally", e);
         }
         return false;
+    }
+
+    /** Also starts it if there was no thread for it before; true for a handle that was closed. */
+    private boolean awaitBegunAbort() {
+        BoundedCall begun;
+        synchronized (this) {
+            if (state == State.CLOSED) {
+                return true;
+            }
+            abort(null);
+            begun = abort;
+        }
+        return begun.await(endTimeout);
     }
 
     /**

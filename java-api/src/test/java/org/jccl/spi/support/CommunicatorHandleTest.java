@@ -8,6 +8,7 @@ import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -17,6 +18,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.NativeException;
+import org.jccl.spi.BoundedCall;
+import org.jccl.testing.AddressSpace;
+import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Test;
 
 final class CommunicatorHandleTest {
@@ -211,5 +215,50 @@ final class CommunicatorHandleTest {
         assertThat(inside).isFalse();
         assertThat(flag).isTrue();
         handle.leave();
+    }
+
+    @Test
+    void anAbortForWhichNoThreadIsLeftIsRepeated() throws Exception {
+        ChildJvm.outputOf(NoThreads.class, Map.of());
+    }
+
+    /** A process whose address space has no room for the stack of another thread. */
+    static final class NoThreads {
+
+        public static void main(String[] arguments) throws Exception {
+            Handle handle = Handle.quick();
+            CountDownLatch end = new CountDownLatch(1);
+            AddressSpace.releaseAfter(3);
+            AddressSpace.fill();
+            while (isStarted(end)) {
+                assertThat(handle.isOpen()).isTrue();
+            }
+            assertThatThrownBy(handle::abort).isInstanceOf(OutOfMemoryError.class);
+            assertThatThrownBy(handle::enter).isInstanceOf(GroupAbortedException.class);
+            assertThat(handle.close()).as("closed although nothing ended it").isFalse();
+            assertThat(handle.told).isEmpty();
+            end.countDown();
+            while (!handle.close()) {
+                Thread.sleep(100); // until the limit is lifted
+            }
+            assertThat(handle.told).containsExactly("jccl-library-abort-world", "free");
+        }
+
+        private static boolean isStarted(CountDownLatch end) {
+            try {
+                BoundedCall.start(
+                        "takes its room",
+                        () -> {
+                            try {
+                                end.await();
+                            } catch (InterruptedException e) {
+                                throw new AssertionError(e);
+                            }
+                        });
+                return true;
+            } catch (OutOfMemoryError e) {
+                return false;
+            }
+        }
     }
 }

@@ -50,7 +50,9 @@ final class ScclConformanceTest extends ConformanceTest {
                         "worksThatNobodyAwaitsCompleteAndLetGoOfTheirMemory",
                         COPIES,
                         "closingGivesUpMessagesWithoutPartner",
-                        COPIES);
+                        COPIES,
+                        "tensorsOfAWorkThatNobodyAwaitedAreNeitherReadNorWritten",
+                        "a copy waits for the work, on the device's one stream");
 
         @Override
         public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jccl.Event;
+import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.WaitTimeoutException;
 import org.jccl.Work;
@@ -45,6 +46,12 @@ public final class DeviceWork implements Work {
      * events of the program.
      */
     private int endEventUsers;
+
+    /**
+     * Whether other libraries may have ordered streams after it, which this API does not see: a
+     * stream of theirs waits for it, or the program has its event.
+     */
+    private boolean ordersUnseen;
 
     /** Whether the last of these users gives the end event back. */
     private boolean endEventLeft;
@@ -135,6 +142,7 @@ public final class DeviceWork implements Work {
             if (!done) {
                 operation.awaited = true;
                 endEventUsers++;
+                ordersUnseen = true;
                 return Optional.of(engine.eventOf(this));
             }
         }
@@ -208,11 +216,29 @@ public final class DeviceWork implements Work {
         return done ? passed : endEvent != 0 && runtime.queryEvent(endEvent);
     }
 
+    /**
+     * Returns the use of a range of memory, as {@link Operation#collides}, or null.
+     *
+     * @param current the stream on which the memory is to be used, which does not wait for this
+     *     work as far as this API sees
+     */
+    synchronized FailureContext collision(
+            NativeStream current, long start, long end, boolean writes, int size) {
+        if (operation == null || ordersUnseen || current.isForeign() && operation.awaited) {
+            return null;
+        }
+        return operation.collides(start, end, writes, engine.context.rank(), size)
+                ? operation.context(engine.context)
+                : null;
+    }
+
     /** Makes a stream wait for the end event, unless that has passed. */
-    void orderAfter(DeviceRuntime runtime, long stream) {
+    void orderAfter(DeviceRuntime runtime, NativeStream caller) {
+        long stream = caller.handle();
         synchronized (this) {
             if (operation != null) {
                 operation.awaited = true;
+                ordersUnseen |= caller.isForeign();
             }
             if (done && !(captured && runtime.isCapturing(stream))) {
                 return;

@@ -162,6 +162,19 @@ public final class NativeStream extends NativeHandle implements Stream {
         }
     }
 
+    /** Whether commands are pending on it; not of a closed stream. Throws no failure of a group. */
+    boolean isBusy() {
+        if (!enterIfOpen()) {
+            return false;
+        }
+        try {
+            DeviceRuntimes.setDeviceForQuery(runtime, device);
+            return !runtime.queryStream(handle);
+        } finally {
+            leave();
+        }
+    }
+
     @Override
     public void synchronize() {
         enter();
@@ -182,6 +195,11 @@ public final class NativeStream extends NativeHandle implements Stream {
     /** Whether this object created the native stream. */
     boolean isOwned() {
         return owned;
+    }
+
+    /** Whether another library made it, and may make it wait for what this API does not see. */
+    boolean isForeign() {
+        return !owned && handle != StreamClocks.DEFAULT;
     }
 
     StreamClocks clocks() {

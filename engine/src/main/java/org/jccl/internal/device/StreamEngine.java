@@ -22,6 +22,7 @@ import org.jccl.internal.engine.Engine;
 import org.jccl.internal.memory.DeviceMemory;
 import org.jccl.internal.memory.ScratchMemory;
 import org.jccl.internal.operation.BounceBuffer;
+import org.jccl.internal.operation.MemoryUses;
 import org.jccl.internal.operation.Operation;
 import org.jccl.spi.CallLock;
 import org.jccl.spi.CleanUp;
@@ -38,7 +39,7 @@ import org.jccl.spi.StreamCommunicator;
  * caller's stream; see {@link SynchronousCalls}. The watchdog releases memory and events when an
  * end event has passed.
  */
-public final class StreamEngine extends Engine implements StreamGroup {
+public final class StreamEngine extends Engine implements StreamGroup, MemoryUses.Group {
 
     /** After so many issued works, the completed ones release their memory and events. */
     private static final int COMPLETE_EVERY = 32;
@@ -112,7 +113,7 @@ public final class StreamEngine extends Engine implements StreamGroup {
         this.timedEvents = new EventPool(runtime, true);
         this.bounce = new BounceBuffer(new Scratch());
         this.order = new GroupOrder(device, this, context, failure);
-        this.synchronousCalls = new SynchronousCalls(runtime, device, running, failure);
+        this.synchronousCalls = new SynchronousCalls(runtime, device, running, failure, context);
         failure.pollWith(this::checkFailures);
         order.open();
     }
@@ -506,11 +507,29 @@ public final class StreamEngine extends Engine implements StreamGroup {
             return;
         }
         DeviceRuntimes.enter(runtime, device);
-        long caller = Stream.current(device).handle();
+        NativeStream caller = NativeStream.current(device);
         work.orderAfter(runtime, caller);
         if (!work.isCaptured()) {
-            order.clocks().add(caller, timeline, work.position());
+            order.clocks().add(caller.handle(), timeline, work.position());
         }
+    }
+
+    @Override
+    public FailureContext collision(long start, long end, boolean writes, int size) {
+        if (!isUsable()) {
+            return null; // the contents are undefined, and the program may start over with them
+        }
+        NativeStream current = NativeStream.current(device);
+        for (DeviceWork work : works.list()) {
+            FailureContext found = work.collision(current, start, end, writes, size);
+            if (found != null
+                    && !order.clocks().isAfter(current.handle(), timeline, work.position())
+                    && !current.isCapturing() // a graph runs later, and nothing may be queried now
+                    && !isComplete(work)) {
+                return found;
+            }
+        }
+        return synchronousCalls.collision(current, start, end, writes, size);
     }
 
     /** The end event of a work that is not complete, until the caller closes it. */

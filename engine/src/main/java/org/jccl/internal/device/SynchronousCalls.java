@@ -9,6 +9,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.jccl.Device;
 import org.jccl.Event;
+import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.Stream;
 import org.jccl.UsageException;
@@ -50,6 +51,9 @@ final class SynchronousCalls implements AutoCloseable {
 
         private long calls;
 
+        /** What the last calls use, by their numbers; guarded by the outer monitor. */
+        private final Operation[] recent = new Operation[RECENT];
+
         /** The newest call that no sentinel covers, or null; guarded by the outer monitor. */
         private Operation newest;
 
@@ -83,9 +87,21 @@ final class SynchronousCalls implements AutoCloseable {
         /** Threads that record. */
         private int recording;
 
+        /** Whether no thread could be started to record the newest sentinel. */
+        private boolean unstarted;
+
         CallerStream(Stream stream, Timeline timeline) {
             this.stream = stream;
             this.timeline = timeline;
+        }
+
+        void remember(Operation operation) {
+            int slot = (int) (calls % RECENT);
+            if (recent[slot] == null) {
+                recent[slot] = new Operation();
+            }
+            recent[slot].placeAs(operation);
+            recent[slot].sequence = operation.sequence;
         }
 
         synchronized boolean isIdle() {
@@ -101,10 +117,21 @@ final class SynchronousCalls implements AutoCloseable {
 
         synchronized void endRecording(int number, JcclException problem) {
             recording--;
+            unstarted = false;
             if (number == recordings) {
                 recorded = problem == null;
                 recordingFailure = problem;
             }
+        }
+
+        /** The thread that was to record the newest sentinel could not be started. */
+        synchronized void notStarted() {
+            recording--;
+            unstarted = true;
+        }
+
+        synchronized boolean isUnstarted() {
+            return unstarted;
         }
 
         /** Whether the newest sentinel is on the stream; throws the failure of recording it. */
@@ -123,6 +150,9 @@ final class SynchronousCalls implements AutoCloseable {
         }
     }
 
+    /** How many calls on a stream are compared with uses of memory on other streams. */
+    private static final int RECENT = 64;
+
     /** How long to wait for a stream before the group's failure is checked again. */
     private static final long CHECK_MILLIS = 500;
 
@@ -130,6 +160,7 @@ final class SynchronousCalls implements AutoCloseable {
     private final Device device;
     private final RunningOperations running;
     private final GroupFailure failure;
+    private final FailureContext group;
     private final StreamClocks clocks;
 
     /** Few: a program has a handful of streams. */
@@ -139,14 +170,31 @@ final class SynchronousCalls implements AutoCloseable {
     private final Object polling = new Object();
 
     /** One thread normally, and more while it is blocked. */
-    private final Executor recorders = recorders();
+    private final Executor recorders;
 
     SynchronousCalls(
-            DeviceRuntime runtime, Device device, RunningOperations running, GroupFailure failure) {
+            DeviceRuntime runtime,
+            Device device,
+            RunningOperations running,
+            GroupFailure failure,
+            FailureContext group) {
+        this(runtime, device, running, failure, group, recorders());
+    }
+
+    /** The same, for tests of threads that cannot be started. */
+    SynchronousCalls(
+            DeviceRuntime runtime,
+            Device device,
+            RunningOperations running,
+            GroupFailure failure,
+            FailureContext group,
+            Executor recorders) {
+        this.recorders = recorders;
         this.runtime = runtime;
         this.device = device;
         this.running = running;
         this.failure = failure;
+        this.group = group;
         this.clocks = StreamClocks.of(device);
     }
 
@@ -177,7 +225,52 @@ final class SynchronousCalls implements AutoCloseable {
         caller.newest = operation;
         caller.memory.takeFrom(operation);
         caller.calls++;
+        caller.remember(operation);
         clocks.add(stream.handle(), caller.timeline, caller.calls);
+    }
+
+    /**
+     * Returns the use of a range of memory by one of the last calls on other streams, unless the
+     * current stream waits for that call; or null. Waits of streams of other libraries are unknown.
+     */
+    FailureContext collision(NativeStream current, long start, long end, boolean writes, int size) {
+        List<CallerStream> others = othersThan(current);
+        for (CallerStream caller : others) {
+            FailureContext found = collision(caller, current, start, end, writes, size);
+            if (found != null
+                    && !current.isCapturing()
+                    && NativeStream.of(caller.stream).isBusy()) {
+                return found;
+            }
+        }
+        return null;
+    }
+
+    private synchronized List<CallerStream> othersThan(NativeStream current) {
+        if (current.isForeign()) {
+            return List.of();
+        }
+        return callers.stream()
+                .filter(caller -> caller.stream.handle() != current.handle())
+                .filter(caller -> !NativeStream.of(caller.stream).isForeign())
+                .toList();
+    }
+
+    private synchronized FailureContext collision(
+            CallerStream caller,
+            NativeStream current,
+            long start,
+            long end,
+            boolean writes,
+            int size) {
+        for (long number = caller.calls; number > Math.max(0, caller.calls - RECENT); number--) {
+            Operation call = caller.recent[(int) (number % RECENT)];
+            if (call.collides(start, end, writes, group.rank(), size)
+                    && !clocks.isAfter(current.handle(), caller.timeline, number)) {
+                return call.context(group);
+            }
+        }
+        return null;
     }
 
     private CallerStream caller(Stream stream) {
@@ -219,6 +312,8 @@ final class SynchronousCalls implements AutoCloseable {
                 NativeStream.of(stream).checkStream();
                 caller.timeline.ended(caller.coveredCalls);
                 end(caller);
+            } else if (caller.isUnstarted()) {
+                startRecording(caller, stream);
             }
             if (caller.covered == null && !stream.isCapturing()) {
                 recordSentinel(caller, stream);
@@ -263,8 +358,16 @@ final class SynchronousCalls implements AutoCloseable {
         if (newest != null) {
             caller.covered = newest;
             running.watch(newest);
-            int number = caller.beginRecording();
+            startRecording(caller, stream);
+        }
+    }
+
+    private void startRecording(CallerStream caller, Stream stream) {
+        int number = caller.beginRecording();
+        try {
             recorders.execute(() -> record(caller, stream, number));
+        } catch (OutOfMemoryError e) {
+            caller.notStarted(); // tried again at the next tick
         }
     }
 

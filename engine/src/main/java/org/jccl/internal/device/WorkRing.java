@@ -58,6 +58,20 @@ final class WorkRing {
         return takeBefore(low);
     }
 
+    /** The works that were not taken off, from the oldest on. */
+    DeviceWork[] list() {
+        synchronized (monitor) {
+            if (next == first) {
+                return NONE;
+            }
+            DeviceWork[] all = new DeviceWork[(int) (next - first)];
+            for (int i = 0; i < all.length; i++) {
+                all[i] = ring[slot(first + i)];
+            }
+            return all;
+        }
+    }
+
     /** Takes off all works that the library has. */
     DeviceWork[] takeIssued() {
         return takePassed(DeviceWork::isIssued);

@@ -30,7 +30,7 @@ import org.jccl.internal.engine.Engine;
 import org.jccl.internal.host.DeviceLocation;
 import org.jccl.internal.host.HostEngine;
 import org.jccl.internal.host.TensorLocation;
-import org.jccl.internal.operation.HostMemoryUses;
+import org.jccl.internal.operation.MemoryUses;
 import org.jccl.internal.staged.StagedLocation;
 import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.CleanUp;
@@ -257,19 +257,20 @@ final class GroupEngines {
         if (communicator instanceof HostCommunicator host) {
             HostEngine engine =
                     new HostEngine(host, context, world.timeout(), detector, location(backend));
-            if (backend.device().isCpu()) {
-                HostMemoryUses.add(engine, size());
-            }
+            MemoryUses.add(engine, backend.device(), size());
             return engine;
         }
-        return new StreamEngine(
-                (StreamCommunicator) communicator,
-                context,
-                world.timeout(),
-                detector,
-                DeviceRuntimes.of(backend.device()),
-                backend.device(),
-                backend.options().map(BackendOptions::highPriorityStream).orElse(false));
+        StreamEngine engine =
+                new StreamEngine(
+                        (StreamCommunicator) communicator,
+                        context,
+                        world.timeout(),
+                        detector,
+                        DeviceRuntimes.of(backend.device()),
+                        backend.device(),
+                        backend.options().map(BackendOptions::highPriorityStream).orElse(false));
+        MemoryUses.add(engine, backend.device(), size());
+        return engine;
     }
 
     private TensorLocation location(Backend backend) {

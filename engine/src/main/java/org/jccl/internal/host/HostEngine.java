@@ -13,7 +13,7 @@ import org.jccl.Work;
 import org.jccl.internal.backend.VirtualThreads;
 import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.engine.Engine;
-import org.jccl.internal.operation.HostMemoryUses;
+import org.jccl.internal.operation.MemoryUses;
 import org.jccl.internal.operation.Operation;
 import org.jccl.internal.operation.RunningOperations;
 import org.jccl.spi.BoundedCall;
@@ -36,7 +36,7 @@ import org.jccl.spi.OperationKind;
  * running operations, which guards the queue itself, is held for a few instructions only, and is
  * taken inside the queue lock, never around it.
  */
-public final class HostEngine extends Engine implements HostMemoryUses.Group {
+public final class HostEngine extends Engine implements MemoryUses.Group {
 
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 

@@ -219,7 +219,8 @@ public final class HostWork extends Operation implements Work {
         }
     }
 
-    boolean isDone() {
+    @Override
+    public boolean isDone() {
         return state == State.DONE;
     }
 

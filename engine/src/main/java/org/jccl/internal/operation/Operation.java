@@ -156,13 +156,18 @@ public class Operation {
         outputCounts = other.outputCounts;
     }
 
+    /** Copies the fields that {@link #describe} and {@link #collides} use. */
+    public final void placeAs(Operation other) {
+        describeAs(other);
+        input = other.input;
+        output = other.output;
+        inputParts = other.inputParts;
+        outputParts = other.outputParts;
+    }
+
     /** Moves all fields to an empty operation, which then retains the memory. */
     public final void moveTo(Operation other) {
-        other.describeAs(this);
-        other.input = input;
-        other.output = output;
-        other.inputParts = inputParts;
-        other.outputParts = outputParts;
+        other.placeAs(this);
         other.callerEvent = callerEvent;
         other.compared = compared;
         other.timeoutNanos = timeoutNanos;
@@ -282,6 +287,11 @@ public class Operation {
             case RECV -> communicator.recv(output, count, type, peer, tag, stream);
             case BARRIER -> communicator.barrier(stream);
         }
+    }
+
+    /** Returns whether it is complete although the engine still has it in flight. */
+    public boolean isDone() {
+        return false;
     }
 
     /** Returns whether an observer sees it. */

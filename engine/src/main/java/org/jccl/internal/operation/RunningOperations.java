@@ -236,11 +236,12 @@ public final class RunningOperations {
 
     /**
      * Returns an operation that writes to a range of host memory, or that reads it if the range is
-     * to be written; null if there is none. The caller has the monitor.
+     * to be written; null if there is none. An operation that is complete is none: its waiter may
+     * have continued before it left the list. The caller has the monitor.
      */
     public Operation collision(long start, long end, boolean writes, int rank, int size) {
         for (Operation operation : running) {
-            if (operation.collides(start, end, writes, rank, size)) {
+            if (!operation.isDone() && operation.collides(start, end, writes, rank, size)) {
                 return operation;
             }
         }

@@ -9,7 +9,7 @@ import org.jccl.UsageException;
 import org.jccl.internal.checks.Require;
 import org.jccl.internal.memory.HostMemory;
 import org.jccl.internal.memory.Memory;
-import org.jccl.internal.operation.HostMemoryUses;
+import org.jccl.internal.operation.MemoryUses;
 
 /** A tensor: where its elements are, and the memory whose lifetime it shares. */
 public final class NativeTensor implements Tensor {
@@ -51,8 +51,8 @@ public final class NativeTensor implements Tensor {
     public Tensor copyFrom(Object values) {
         long bytes = checkArray(values);
         try {
+            requireUnused(bytes, true);
             if (device.isCpu()) {
-                requireUnused(bytes, true);
                 HostMemory.get().copyFromArray(ArrayBits.of(values), 0, address, bytes);
             } else if (bytes > 0) {
                 DeviceCopies.fromArray(ArrayBits.of(values), bytes, address, device);
@@ -104,18 +104,25 @@ public final class NativeTensor implements Tensor {
 
     /**
      * Checks that no operation in flight writes to the start of this tensor, or reads it if it is
-     * to be written. The caller has acquired the memory.
+     * to be written; on a device, none that the current stream does not wait for. The caller has
+     * acquired the memory.
      */
     private void requireUnused(long bytes, boolean writes) {
-        if (!device.isCpu() || !memory.isShared()) {
-            return; // on a device, streams order copies and operations
+        if (!memory.isShared()) {
+            return;
         }
-        FailureContext use = HostMemoryUses.find(address, address + bytes, writes);
+        FailureContext use = MemoryUses.find(device, address, address + bytes, writes);
         if (use != null) {
             throw new UsageException(
                     use,
-                    "this operation has not completed, so the program must not %s its tensor %s; call await() on its Work first, or issue it with sync()"
-                            .formatted(writes ? "write to" : "read", this));
+                    "this operation has not completed%s, so the program must not %s its tensor %s; call await() on its Work first%s, or issue it with sync()"
+                            .formatted(
+                                    device.isCpu()
+                                            ? ""
+                                            : ", and the current stream does not wait for it",
+                                    writes ? "write to" : "read",
+                                    this,
+                                    device.isCpu() ? "" : " where this stream is current"));
         }
     }
 
@@ -142,8 +149,8 @@ public final class NativeTensor implements Tensor {
         Object bits = ArrayBits.roomFor(values);
         long bytes = checkArray(values);
         try {
+            requireUnused(bytes, false);
             if (device.isCpu()) {
-                requireUnused(bytes, false);
                 HostMemory.get().copyToArray(address, bits, 0, bytes);
             } else if (bytes > 0) {
                 DeviceCopies.toArray(address, bits, bytes, device);

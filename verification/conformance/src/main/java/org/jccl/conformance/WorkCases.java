@@ -154,6 +154,34 @@ abstract class WorkCases extends Cases {
                 });
     }
 
+    /** On devices too, where a stream that does not wait would read early without any error. */
+    @Test
+    void tensorsOfAWorkThatNobodyAwaitedAreNeitherReadNorWritten() {
+        onRanks(
+                2,
+                rank -> {
+                    Tensor sum = rank.floats(1, 2, 3, 4);
+                    Tensor other = rank.floats(0, 0, 0, 0);
+                    // Peers are connected by the first collective, which may block.
+                    rank.group().allReduce(other, ReduceOp.SUM).synchronize();
+                    if (rank.rank() == 0) {
+                        Work work = rank.group().allReduce(sum.slice(0, 2), ReduceOp.SUM);
+                        assertInFlight(
+                                "allReduce(float32 x 2, SUM)", () -> sum.copyTo(new float[1]));
+                        assertInFlight("write", () -> sum.slice(1, 1).copyFrom(new float[1]));
+                        assertInFlight("read", () -> other.copyFrom(sum));
+                        assertInFlight("write", () -> sum.copyFrom(other));
+                        assertThat(sum.slice(2, 2).copyTo(new float[2])).containsExactly(3, 4);
+                        rank.group().monitoredBarrier(Ranks.onThisHost(60), true);
+                        work.await();
+                    } else {
+                        rank.group().monitoredBarrier(Ranks.onThisHost(60), true);
+                        rank.group().allReduce(sum.slice(0, 2), ReduceOp.SUM).await();
+                    }
+                    rank.expect(sum, new long[] {2, 4, 3, 4}, "sum");
+                });
+    }
+
     private static void assertInFlight(String part, ThrowingCallable use) {
         assertThatThrownBy(use)
                 .isInstanceOf(UsageException.class)

@@ -156,6 +156,26 @@ public final class StreamClocks {
         return failure;
     }
 
+    /**
+     * Whether an operation is known to have succeeded, or happens before the end of a stream.
+     *
+     * @param stream handle
+     * @param number of the operation on its timeline
+     */
+    public synchronized boolean isAfter(long stream, Timeline timeline, long number) {
+        if (timeline.hasSucceeded(number)) {
+            return true;
+        }
+        for (int i = 0; i < streams.size(); i++) {
+            Known known = streams.get(i);
+            if ((known.stream == stream || isBefore(known.stream, stream))
+                    && known.clock.has(timeline, number)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** The clock of an event that is about to be recorded on a stream. */
     public synchronized EventClock recorded(long stream) {
         VectorClock own = find(stream);

@@ -51,6 +51,17 @@ final class VectorClock {
         return copy;
     }
 
+    /** Whether the operation of a timeline with a number happens before, and was not removed. */
+    boolean has(Timeline timeline, long number) {
+        for (int i = 0; i < components.size(); i++) {
+            Component each = components.get(i);
+            if (each.timeline == timeline) {
+                return each.number >= number;
+            }
+        }
+        return false;
+    }
+
     boolean isEmpty() {
         return components.isEmpty();
     }

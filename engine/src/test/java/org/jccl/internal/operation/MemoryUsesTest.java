@@ -9,7 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Which memory each kind of operation reads and writes. */
-class HostMemoryUsesTest {
+class MemoryUsesTest {
 
     private static final long INPUT = 1000;
     private static final long OUTPUT = 2000;

@@ -77,5 +77,6 @@ public interface Batch {
      * @throws UsageException if the batch is empty or was issued before, or a tensor was closed
      *     after it was added
      */
+    @CheckReturnValue
     List<Work> issue();
 }

@@ -12,10 +12,10 @@ public abstract class JcclException extends RuntimeException {
     public enum Category {
         /**
          * The call, its arguments or the set-up is wrong. The program or the environment must
-         * change.
+         * change. The groups that exist stay usable.
          */
         USAGE(64),
-        /** The same call may succeed later. Nothing was destroyed. */
+        /** The same call may succeed later. The groups that exist stay usable. */
         RETRYABLE(75),
         /** The group cannot be used any more. Close it and build a new one on every rank. */
         FATAL_GROUP(75);

@@ -3,7 +3,8 @@ package org.jccl;
 /**
  * A peer closed the group normally, and this rank issued more operations than that peer, for
  * instance because the ranks have different numbers of batches. The group cannot be used any more.
- * The category is {@link JcclException.Category#USAGE}, because the program would fail again.
+ * The exit code is that of {@link JcclException.Category#USAGE}, because the program would fail
+ * again.
  */
 public final class PeerLeftException extends JcclException {
 
@@ -24,7 +25,7 @@ public final class PeerLeftException extends JcclException {
     }
 
     private PeerLeftException(FailureContext context, String message, int peer, Throwable cause) {
-        super(Category.USAGE, context, message, cause);
+        super(Category.FATAL_GROUP, context, message, cause);
         this.peer = peer;
     }
 
@@ -35,6 +36,11 @@ public final class PeerLeftException extends JcclException {
      */
     public int peer() {
         return peer;
+    }
+
+    @Override
+    public int exitCode() {
+        return Category.USAGE.exitCode();
     }
 
     @Override

@@ -132,6 +132,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param root the rank that sends
      * @return the work
      */
+    @CheckReturnValue
     Work broadcast(Tensor tensor, int root);
 
     /**
@@ -144,6 +145,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param root the rank that sends
      * @return the work of all tensors
      */
+    @CheckReturnValue
     Work broadcast(List<Tensor> tensors, int root);
 
     /**
@@ -153,6 +155,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param op how to combine the elements
      * @return the work
      */
+    @CheckReturnValue
     Work allReduce(Tensor tensor, ReduceOp op);
 
     /**
@@ -166,6 +169,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param op how to combine the elements
      * @return the work of all tensors
      */
+    @CheckReturnValue
     Work allReduce(List<Tensor> tensors, ReduceOp op);
 
     /**
@@ -176,6 +180,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param op how to combine the elements
      * @return the work
      */
+    @CheckReturnValue
     Work reduce(Tensor tensor, int root, ReduceOp op);
 
     /**
@@ -186,6 +191,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param input the elements of this rank; may be {@code outputs.get(rank())}
      * @return the work
      */
+    @CheckReturnValue
     Work allGather(List<Tensor> outputs, Tensor input);
 
     /**
@@ -195,6 +201,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param input the elements of this rank; may be its own part of {@code output}
      * @return the work
      */
+    @CheckReturnValue
     Work allGatherSingle(Tensor output, Tensor input);
 
     /**
@@ -208,6 +215,7 @@ public interface ProcessGroup extends AutoCloseable {
      *     may be its own part of its output
      * @return the work of all tensors
      */
+    @CheckReturnValue
     Work allGatherSingle(List<Tensor> outputs, List<Tensor> inputs);
 
     /**
@@ -219,6 +227,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param root the rank that gets them
      * @return the work
      */
+    @CheckReturnValue
     Work gather(List<Tensor> outputs, Tensor input, int root);
 
     /**
@@ -230,6 +239,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param root the rank that sends
      * @return the work
      */
+    @CheckReturnValue
     Work scatter(Tensor output, List<Tensor> inputs, int root);
 
     /**
@@ -242,6 +252,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param op how to combine the elements
      * @return the work
      */
+    @CheckReturnValue
     Work reduceScatter(Tensor output, List<Tensor> inputs, ReduceOp op);
 
     /**
@@ -252,6 +263,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param op how to combine the elements
      * @return the work
      */
+    @CheckReturnValue
     Work reduceScatterSingle(Tensor output, Tensor input, ReduceOp op);
 
     /**
@@ -267,6 +279,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param op how to combine the elements
      * @return the work of all tensors
      */
+    @CheckReturnValue
     Work reduceScatterSingle(List<Tensor> outputs, List<Tensor> inputs, ReduceOp op);
 
     /**
@@ -277,6 +290,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param inputs one tensor for each rank; not changed except for the outputs
      * @return the work
      */
+    @CheckReturnValue
     Work allToAll(List<Tensor> outputs, List<Tensor> inputs);
 
     /**
@@ -286,6 +300,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param input a multiple of the world size; not changed unless it is the output
      * @return the work
      */
+    @CheckReturnValue
     Work allToAllSingle(Tensor output, Tensor input);
 
     /**
@@ -299,6 +314,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param inputSplits elements for each rank
      * @return the work
      */
+    @CheckReturnValue
     Work allToAllSingle(Tensor output, Tensor input, long[] outputSplits, long[] inputSplits);
 
     /**
@@ -308,6 +324,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param peer another rank
      * @return the work; dropping it does not stop the message
      */
+    @CheckReturnValue
     default Work send(Tensor tensor, int peer) {
         return send(tensor, peer, 0);
     }
@@ -321,6 +338,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param tag not negative; must match the tag of the receiver
      * @return the work; dropping it does not stop the message
      */
+    @CheckReturnValue
     Work send(Tensor tensor, int peer, int tag);
 
     /**
@@ -330,6 +348,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param peer another rank
      * @return the work
      */
+    @CheckReturnValue
     default Work recv(Tensor tensor, int peer) {
         return recv(tensor, peer, 0);
     }
@@ -342,6 +361,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param tag not negative; must match the tag of the sender
      * @return the work
      */
+    @CheckReturnValue
     Work recv(Tensor tensor, int peer, int tag);
 
     /**
@@ -351,6 +371,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param tensor where to store the elements; count and type must match the sender
      * @return the work
      */
+    @CheckReturnValue
     default Work recvAnySource(Tensor tensor) {
         return recvAnySource(tensor, 0);
     }
@@ -362,6 +383,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @param tag not negative; must match the tag of the sender
      * @return the work
      */
+    @CheckReturnValue
     Work recvAnySource(Tensor tensor, int tag);
 
     /**
@@ -371,6 +393,7 @@ public interface ProcessGroup extends AutoCloseable {
      *
      * @return the work
      */
+    @CheckReturnValue
     Work barrier();
 
     /**
@@ -566,6 +589,14 @@ public interface ProcessGroup extends AutoCloseable {
      * @throws StoreException if the store was lost
      */
     boolean hasNewcomers();
+
+    /**
+     * Returns why this group cannot be used any more. Sends nothing and does not wait, so a failure
+     * that this rank has not noticed yet is missing.
+     *
+     * @return the first failure; empty while the group is usable, and if it was closed without one
+     */
+    Optional<JcclException> failure();
 
     /**
      * Aborts all operations of this group and makes later calls fail. Operations of other ranks

@@ -81,13 +81,6 @@ public interface Work {
     Optional<Event> event();
 
     /**
-     * Returns how long the operation ran, from its start to its completion.
-     *
-     * @return empty while it runs
-     */
-    Optional<Duration> duration();
-
-    /**
      * Returns the rank from which a message came.
      *
      * @return a rank for a completed receive, otherwise -1

@@ -63,6 +63,13 @@ class JcclExceptionTest {
                 .isEqualTo(JcclException.Category.RETRYABLE);
         assertThat(new OperationTimeoutException(WHERE, "x").category())
                 .isEqualTo(JcclException.Category.FATAL_GROUP);
+        assertThat(OperationTimeoutException.ofCall(WHERE, "x", null).copy().category())
+                .isEqualTo(JcclException.Category.RETRYABLE);
+        assertThat(new PeerLeftException(WHERE, "x", 1).copy().category())
+                .isEqualTo(JcclException.Category.FATAL_GROUP);
+        assertThat(new PeerLeftException(WHERE, "x", 1).exitCode())
+                .as("a restart would fail the same way")
+                .isEqualTo(64);
     }
 
     @Test

@@ -226,7 +226,7 @@ final class DocumentationTest {
                         "was never closed",
                         "the group failed before",
                         "overlap in memory",
-                        "closed the group normally",
+                        "closed the group",
                         "belongs to run '",
                         "no binding for backend '",
                         "the store does not answer",

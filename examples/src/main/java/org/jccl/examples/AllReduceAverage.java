@@ -18,7 +18,7 @@ import org.jccl.Work;
  */
 final class AllReduceAverage implements GradientAverage, AutoCloseable {
 
-    private record Pending(Layer layer, Tensor tensor, Work work) {}
+    private record Pending(Layer layer, Tensor tensor, Work work, long startNanos) {}
 
     private final ProcessGroup group;
     private final Map<Layer, Tensor> tensors = new HashMap<>();
@@ -37,7 +37,8 @@ final class AllReduceAverage implements GradientAverage, AutoCloseable {
     @Override
     public void start(Layer layer) {
         Tensor tensor = tensors.get(layer).copyFrom(layer.gradient);
-        pending.add(new Pending(layer, tensor, group.allReduce(tensor, ReduceOp.AVG)));
+        long now = System.nanoTime();
+        pending.add(new Pending(layer, tensor, group.allReduce(tensor, ReduceOp.AVG), now));
     }
 
     @Override
@@ -45,14 +46,15 @@ final class AllReduceAverage implements GradientAverage, AutoCloseable {
         for (Pending one : pending) {
             long before = System.nanoTime();
             one.work().await();
-            waitedNanos += System.nanoTime() - before;
-            inOperations = inOperations.plus(one.work().duration().orElse(Duration.ZERO));
+            long now = System.nanoTime();
+            waitedNanos += now - before;
+            inOperations = inOperations.plusNanos(now - one.startNanos());
             one.tensor().copyTo(one.layer().gradient);
         }
         pending.clear();
     }
 
-    /** Time between start and end of the all-reduces, waiting for slower ranks included. */
+    /** Time between each all-reduce and the return of its await, slower ranks included. */
     Duration inOperations() {
         return inOperations;
     }

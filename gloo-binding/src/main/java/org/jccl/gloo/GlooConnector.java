@@ -196,7 +196,7 @@ final class GlooConnector {
         } catch (PeerLostException e) {
             throw new PeerLostException(context, unconnected(all, peer, e), e);
         } catch (OperationTimeoutException e) {
-            throw new OperationTimeoutException(context, unconnected(all, peer, e), e);
+            throw OperationTimeoutException.ofCall(context, unconnected(all, peer, e), e);
         }
     }
 

@@ -85,7 +85,7 @@ final class Forming {
         }
 
         private OperationTimeoutException timeout(Member other) {
-            return new OperationTimeoutException(
+            return OperationTimeoutException.ofCall(
                     FailureContext.NONE,
                     "waited "
                             + Durations.text(limit)
@@ -101,7 +101,8 @@ final class Forming {
                                     ? " and past its own deadline (HCCL returns after"
                                             + " HCCL_CONNECT_TIMEOUT)"
                                     : "")
-                            + "; HCCL forms one communicator at a time on a device, so all ranks must form their groups in the same order");
+                            + "; HCCL forms one communicator at a time on a device, so all ranks must form their groups in the same order",
+                    null);
         }
 
         /** Admits the next member; does nothing if this one is not inside. */

@@ -236,7 +236,7 @@ final class HcclConnector {
         }
         if (!done) {
             abandon();
-            throw new OperationTimeoutException(
+            throw OperationTimeoutException.ofCall(
                     FailureContext.NONE,
                     name
                             + " did not finish in "
@@ -245,7 +245,8 @@ final class HcclConnector {
                             + config.size()
                             + " ranks called it, or they cannot reach each other; look at"
                             + " HCCL_IF_IP, HCCL_SOCKET_IFNAME and HCCL_WHITELIST_DISABLE, and at"
-                            + " CANN's log in ~/ascend/log");
+                            + " CANN's log in ~/ascend/log",
+                    null);
         }
     }
 

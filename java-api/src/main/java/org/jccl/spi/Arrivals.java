@@ -173,12 +173,13 @@ public final class Arrivals {
         stopped(all)
                 .ifPresent(
                         why -> {
-                            throw new OperationTimeoutException(
+                            throw OperationTimeoutException.ofCall(
                                     FailureContext.NONE,
                                     what
                                             + ": "
                                             + why
-                                            + "; check that all ranks run and make the same group");
+                                            + "; check that all ranks run and make the same group",
+                                    null);
                         });
     }
 
@@ -293,7 +294,7 @@ public final class Arrivals {
 
     private static OperationTimeoutException late(
             String absent, String what, Duration timeout, StoreTimeoutException cause) {
-        return new OperationTimeoutException(
+        return OperationTimeoutException.ofCall(
                 FailureContext.NONE,
                 what
                         + ": not all ranks arrived within "

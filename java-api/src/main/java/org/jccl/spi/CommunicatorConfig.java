@@ -102,7 +102,7 @@ public record CommunicatorConfig(
         try {
             formed = arrivals.logMissing(rank, groupName, forming);
         } catch (OperationTimeoutException e) {
-            throw new OperationTimeoutException(
+            throw OperationTimeoutException.ofCall(
                     e.context(),
                     "%s; %s%s"
                             .formatted(
@@ -137,7 +137,7 @@ public record CommunicatorConfig(
         try {
             shared.await(List.of(key), within);
         } catch (StoreTimeoutException e) {
-            throw new OperationTimeoutException(
+            throw OperationTimeoutException.ofCall(
                     FailureContext.NONE,
                     "rank 0 did not write the "
                             + what

@@ -43,13 +43,14 @@ final class MpiConnector {
                 "jccl-mpi-connect-" + config.groupName() + "-" + config.rank(),
                 () -> formed.set(MpiErrors.answered(forming.getAsLong())),
                 Duration.ofNanos(Math.max(1, deadline - System.nanoTime())))) {
-            throw new OperationTimeoutException(
+            throw OperationTimeoutException.ofCall(
                     context,
                     "MPI did not form the communicator within "
                             + Durations.rounded(config.joinTimeout())
                             + ": "
                             + members.giveUp()
-                            + "; MPI cannot cancel this: end this process");
+                            + "; MPI cannot cancel this: end this process",
+                    null);
         }
         members.leave();
         return new MpiCommunicator(formed.get(), worldRanks, onDevice);

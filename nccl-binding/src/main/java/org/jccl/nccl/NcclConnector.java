@@ -147,7 +147,7 @@ final class NcclConnector {
             if (others.isEmpty()) {
                 throw e;
             }
-            throw new OperationTimeoutException(
+            throw OperationTimeoutException.ofCall(
                     e.context(),
                     e.reason()
                             + "; ranks "
@@ -278,13 +278,14 @@ final class NcclConnector {
     }
 
     private static OperationTimeoutException timeout(String call, Duration timeout) {
-        return new OperationTimeoutException(
+        return OperationTimeoutException.ofCall(
                 FailureContext.NONE,
                 call
                         + " did not finish in "
                         + Durations.rounded(timeout)
                         + ": not all ranks called it, or they cannot reach each other;"
-                        + " set NCCL_DEBUG=INFO for details");
+                        + " set NCCL_DEBUG=INFO for details",
+                null);
     }
 
     private long initialise(byte[] ids, long settings) {

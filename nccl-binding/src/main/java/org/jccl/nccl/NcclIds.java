@@ -161,7 +161,7 @@ final class NcclIds {
                 throw otherBackend(store);
             }
             if (System.nanoTime() - deadline >= 0) {
-                throw new OperationTimeoutException(
+                throw OperationTimeoutException.ofCall(
                         FailureContext.NONE,
                         "no rank wrote an NCCL id to the store within %s, neither as %s under the key %s nor as %s under %s%s"
                                 .formatted(
@@ -173,7 +173,8 @@ final class NcclIds {
                                         keys.size() == 1
                                                 ? ""
                                                 : "; all ranks must have the same "
-                                                        + NcclKeys.RANKS_PER_ROOT));
+                                                        + NcclKeys.RANKS_PER_ROOT),
+                        null);
             }
             awaitKey(store, key);
         }

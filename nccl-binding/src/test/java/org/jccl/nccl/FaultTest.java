@@ -140,6 +140,6 @@ final class FaultTest {
         assertThat(reductions(Map.of("MOCK_RUNTIME_FAIL_AT", "1")))
                 .containsPattern("allReduce\\(.*libcudart failed with code 999: cudaEventRecord")
                 .containsPattern("PeerLostException.* reported: libcudart failed with code 999")
-                .doesNotContain("closed the group normally");
+                .doesNotContain("closed the group after");
     }
 }

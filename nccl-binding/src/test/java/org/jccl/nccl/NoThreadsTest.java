@@ -44,7 +44,7 @@ final class NoThreadsTest {
                 AddressSpace.releaseAfter(2);
                 AddressSpace.fill();
                 group.sync().allReduce(sum, ReduceOp.SUM);
-                Thread.sleep(timeout.toMillis() + 1_000);
+                Thread.sleep(timeout.toMillis() + 5_000);
                 group.sync().allReduce(sum, ReduceOp.SUM);
                 assertThat(sum.copyTo(new float[1])).containsExactly(1);
             }

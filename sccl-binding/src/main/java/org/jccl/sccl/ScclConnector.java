@@ -105,10 +105,11 @@ final class ScclConnector {
                         () -> id[0] = createId(chips),
                         left);
         if (!done) {
-            throw new OperationTimeoutException(
+            throw OperationTimeoutException.ofCall(
                     FailureContext.NONE,
                     "setting up the links between the TPUs did not complete within "
-                            + Durations.rounded(config.joinTimeout()));
+                            + Durations.rounded(config.joinTimeout()),
+                    null);
         }
         store.set(idKey(), id[0]);
         return id[0];

@@ -291,6 +291,11 @@ public final class DefaultProcessGroup implements ProcessGroup {
     }
 
     @Override
+    public Optional<JcclException> failure() {
+        return group.failure().map(JcclException::forCaller);
+    }
+
+    @Override
     public void abort() {
         group.abort();
     }

@@ -63,7 +63,6 @@ public final class DeviceWork implements Work {
 
     private JcclException failure;
     private CompletableFuture<Void> future;
-    private long durationNanos;
 
     DeviceWork(StreamEngine engine, Operation operation, boolean captured) {
         this.engine = engine;
@@ -154,11 +153,6 @@ public final class DeviceWork implements Work {
         if (isLastUser()) {
             engine.giveBackEnd(this);
         }
-    }
-
-    @Override
-    public Optional<Duration> duration() {
-        return done ? Optional.of(Duration.ofNanos(durationNanos)) : Optional.empty();
     }
 
     @Override
@@ -277,10 +271,9 @@ public final class DeviceWork implements Work {
      *
      * @param cause why it failed, or null
      * @param hasPassed whether the device has passed its end event
-     * @param now the time
      * @return its operation, or null if it had ended before
      */
-    Operation complete(JcclException cause, boolean hasPassed, long now) {
+    Operation complete(JcclException cause, boolean hasPassed) {
         Operation ended;
         boolean notify;
         synchronized (this) {
@@ -291,7 +284,6 @@ public final class DeviceWork implements Work {
             operation = null;
             failure = cause;
             passed = hasPassed;
-            durationNanos = now - ended.startNanos;
             done = true;
             notify = future != null;
         }

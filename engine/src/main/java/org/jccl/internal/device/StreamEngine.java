@@ -383,7 +383,7 @@ public final class StreamEngine extends Engine implements StreamGroup, MemoryUse
         if (work.isCaptured()) {
             // The graph runs it later, as often as the program launches it, on memory of the
             // program.
-            running.endAndGiveBack(work.complete(null, true, System.nanoTime()), null);
+            running.endAndGiveBack(work.complete(null, true), null);
         }
     }
 
@@ -402,7 +402,7 @@ public final class StreamEngine extends Engine implements StreamGroup, MemoryUse
             CleanUp.log(context.toString(), e);
         }
         JcclException cause = failure.get();
-        running.endAndGiveBack(work.complete(cause, false, System.nanoTime()), cause);
+        running.endAndGiveBack(work.complete(cause, false), cause);
     }
 
     @Override
@@ -593,7 +593,7 @@ public final class StreamEngine extends Engine implements StreamGroup, MemoryUse
             ended(work);
         }
         JcclException cause = failure.get();
-        Operation operation = work.complete(cause, passed, System.nanoTime());
+        Operation operation = work.complete(cause, passed);
         if (operation != null) {
             if (passed) {
                 giveBackEvents(operation, work);
@@ -624,12 +624,11 @@ public final class StreamEngine extends Engine implements StreamGroup, MemoryUse
             return;
         }
         ended(passed[passed.length - 1]);
-        long now = System.nanoTime();
         JcclException cause = failure.get();
         Operation[] ended = new Operation[passed.length];
         int count = 0;
         for (DeviceWork work : passed) {
-            Operation operation = work.complete(cause, true, now);
+            Operation operation = work.complete(cause, true);
             if (operation != null) {
                 giveBackEvents(operation, work);
                 ended[count++] = operation;

@@ -187,17 +187,18 @@ public final class Departures {
                 FailureContext.NONE,
                 "rank "
                         + peer
-                        + " closed the group normally after "
+                        + " closed the group after "
                         + its
                         + " collectives"
                         + (its < collectives
                                 ? ", and this rank has issued " + collectives
                                 : ", and takes no part in this send or receive")
                         + "; all ranks must issue the same operations before they close the group."
-                        + " Where ranks have different numbers of batches, use unevenInputs(true)"
-                        + " and join() of the gradient reducer; otherwise read the log of rank "
+                        + " If the log of rank "
                         + peer
-                        + " to find out why its program ended early",
+                        + " has an exception, that is the cause: try-with-resources closes the"
+                        + " group then, too. Where ranks have different numbers of batches, use"
+                        + " unevenInputs(true) and join() of the gradient reducer",
                 peer);
     }
 

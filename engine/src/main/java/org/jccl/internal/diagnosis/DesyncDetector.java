@@ -23,6 +23,8 @@ import java.util.function.IntPredicate;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.MismatchException;
@@ -41,6 +43,10 @@ import org.jccl.spi.Polling;
  * before, the others compare. A failed rank writes its failure once, and stuck ranks read it.
  */
 public final class DesyncDetector {
+
+    /** The description of a message: its kind, the other rank and the tag. */
+    private static final Pattern MESSAGE =
+            Pattern.compile("(send|recv)\\(.* (?:to|from) (\\d+), tag (\\d+)\\)");
 
     private static final System.Logger LOGGER = System.getLogger(DesyncDetector.class.getName());
 
@@ -419,7 +425,7 @@ public final class DesyncDetector {
                 : OptionalLong.empty();
     }
 
-    private String positions(Store asked) {
+    private String positions(Store asked, FailureContext expired) {
         List<String> lines = new ArrayList<>();
         for (int other = 0; other < Math.min(size, MAX_RANKS_NAMED); other++) {
             if (other == rank) {
@@ -429,13 +435,26 @@ public final class DesyncDetector {
             boolean known = asked.check(List.of(key));
             lines.add(
                     known
-                            ? "rank "
+                            ? stuckIn(other, text(asked.get(key)), expired)
+                            : "rank "
                                     + other
-                                    + " was last stuck in operation "
-                                    + text(asked.get(key))
-                            : "rank " + other + " has reported no stuck operation");
+                                    + " has reported no stuck operation: it has not arrived, so look at its log and stack");
         }
         return String.join("; ", lines);
+    }
+
+    private String stuckIn(int other, String theirs, FailureContext expired) {
+        String stuck = "rank " + other + " was last stuck in operation " + theirs;
+        Matcher mine = MESSAGE.matcher(expired.operation());
+        Matcher its = MESSAGE.matcher(theirs);
+        boolean tagsDiffer =
+                mine.find()
+                        && its.find()
+                        && !mine.group(1).equals(its.group(1))
+                        && mine.group(2).equals(Integer.toString(other))
+                        && its.group(2).equals(Integer.toString(rank))
+                        && !mine.group(3).equals(its.group(3));
+        return tagsDiffer ? stuck + ", whose tag differs from this rank's" : stuck;
     }
 
     private static String position(int rank) {
@@ -632,12 +651,16 @@ public final class DesyncDetector {
     }
 
     /** Passes on what {@link #describePositions} finds, asynchronously. */
-    public void describeLater(Consumer<String> described) {
-        asking.execute(() -> described.accept(describePositions()));
+    public void describeLater(FailureContext expired, Consumer<String> described) {
+        asking.execute(() -> described.accept(describePositions(expired)));
     }
 
-    /** Says where the ranks are, as far as they have written it. */
-    String describePositions() {
+    /**
+     * Says where the ranks are, as far as they have written it.
+     *
+     * @param expired the operation of this rank
+     */
+    String describePositions(FailureContext expired) {
         if (!asks()) {
             return "without a store, the positions of the other ranks are unknown";
         }
@@ -646,7 +669,7 @@ public final class DesyncDetector {
                 return silence();
             }
             try {
-                return positions(store.orElseThrow().get());
+                return positions(store.orElseThrow().get(), expired);
             } catch (JcclException e) {
                 storeFailed(e);
                 return (rankZeroServes

@@ -262,9 +262,10 @@ public abstract class Engine implements Runner {
     public final void awaitQuiet() {
         requireUsable();
         if (!awaitIdle(timeout)) {
-            throw new OperationTimeoutException(
+            throw OperationTimeoutException.ofCall(
                     context,
-                    "split: operations were still in flight after " + Durations.text(timeout));
+                    "split: operations were still in flight after " + Durations.text(timeout),
+                    null);
         }
         requireUsable();
     }
@@ -404,7 +405,8 @@ public abstract class Engine implements Runner {
                     cause -> publishAndFail(cause.at(context)));
         } else if (expiredNanos == 0) {
             expiredNanos = now;
-            detector.describeLater(positions -> publishAndFail(timedOut(overdue, positions)));
+            detector.describeLater(
+                    overdue.expired(), positions -> publishAndFail(timedOut(overdue, positions)));
         } else if (now - expiredNanos > Diagnosis.ANSWER_TIMEOUT.toNanos()) {
             fail(timedOut(overdue, detector.silence()));
         }
@@ -608,6 +610,11 @@ public abstract class Engine implements Runner {
     protected final JcclException refused(List<Operation> operations) {
         operations.forEach(Operation::releaseMemory);
         return refusal(contextOf(operations.get(0)));
+    }
+
+    /** Returns how many operations are in flight, as far as this rank has noticed their ends. */
+    public final int operationsInFlight() {
+        return running.count();
     }
 
     /** Throws a UsageException if the group is closed; it may have failed. */

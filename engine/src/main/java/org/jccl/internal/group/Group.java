@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.UUID;
@@ -93,6 +94,7 @@ public final class Group {
     void connect(List<Backend> backends, GroupEngines.Origin origin, long deadline) {
         try {
             engines.connect(backends, origin, deadline);
+            OpenGroups.add(this);
         } catch (JcclException e) {
             JcclException explained = storeFailures.explain(e);
             giveUp(explained);
@@ -487,6 +489,18 @@ public final class Group {
         CleanUp.run(context.toString(), this::close);
     }
 
+    int operationsInFlight() {
+        return engines.engines().mapToInt(Engine::operationsInFlight).sum();
+    }
+
+    /** Returns the first failure of a communicator, or empty. */
+    public Optional<JcclException> failure() {
+        return engines.engines()
+                .map(engine -> engine.failure.get())
+                .filter(Objects::nonNull)
+                .findFirst();
+    }
+
     /** Whether {@link #close} was called. */
     public boolean isClosed() {
         synchronized (groupsMade) {
@@ -509,6 +523,7 @@ public final class Group {
             open = List.copyOf(made);
             made.clear();
         }
+        OpenGroups.remove(this);
         List<Runnable> steps = new ArrayList<>();
         if (!open.isEmpty()) {
             CleanUp.log(

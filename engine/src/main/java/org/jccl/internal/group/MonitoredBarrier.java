@@ -52,9 +52,10 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
         // The outcome is known, so a failure of the store does not matter.
         CleanUp.run("monitoredBarrier of " + context, this::leave);
         if (!missing.equals(NONE)) {
-            throw new OperationTimeoutException(
+            throw OperationTimeoutException.ofCall(
                     context,
-                    "monitoredBarrier: " + missing + " did not arrive in " + Durations.text(wait));
+                    "monitoredBarrier: " + missing + " did not arrive in " + Durations.text(wait),
+                    null);
         }
     }
 
@@ -97,10 +98,11 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
     }
 
     private OperationTimeoutException noAnswer() {
-        return new OperationTimeoutException(
+        return OperationTimeoutException.ofCall(
                 context,
                 "monitoredBarrier: the store does not answer; look at the process that serves"
-                        + " it (rank 0 or the launcher)");
+                        + " it (rank 0 or the launcher)",
+                null);
     }
 
     /**

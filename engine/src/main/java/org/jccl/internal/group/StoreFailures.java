@@ -57,7 +57,7 @@ record StoreFailures(FailureContext context, int zero, boolean served, Optional<
     }
 
     private OperationTimeoutException doesNotAnswer(JcclException failure) {
-        return new OperationTimeoutException(
+        return OperationTimeoutException.ofCall(
                 context, SERVER + "does not answer: " + failure.reason(), failure);
     }
 }

@@ -222,7 +222,7 @@ public final class WorldAgreement {
         try {
             store.await(List.of(key), ANSWER_TIMEOUT);
         } catch (StoreTimeoutException e) {
-            throw new OperationTimeoutException(
+            throw OperationTimeoutException.ofCall(
                     context,
                     "rank 0 began to make the world and then stopped; read its log, and build the world again on every rank",
                     e);
@@ -453,7 +453,7 @@ public final class WorldAgreement {
     }
 
     private OperationTimeoutException missing(StoreTimeoutException cause) {
-        return new OperationTimeoutException(
+        return OperationTimeoutException.ofCall(
                 context,
                 "%s; check that they run and build the same world, with the same number of ranks"
                         .formatted(bounded(this::describeMissing, cause)),
@@ -468,7 +468,7 @@ public final class WorldAgreement {
         if (!SilentStore.isCauseOf(cause) && call.await(ANSWER_TIMEOUT)) {
             return answer.get();
         }
-        throw new OperationTimeoutException(
+        throw OperationTimeoutException.ofCall(
                 context,
                 "the world was not made within %s, and the store does not answer; check %s"
                         .formatted(
@@ -480,7 +480,7 @@ public final class WorldAgreement {
     }
 
     private OperationTimeoutException duplicateRank(StoreTimeoutException cause) {
-        return new OperationTimeoutException(
+        return OperationTimeoutException.ofCall(
                 context,
                 "another process, or another thread of this one, joined the same world as rank %s after this one; give each its own rank"
                         .formatted(rank),

@@ -33,7 +33,6 @@ public final class HostWork extends Operation implements Work {
     private volatile State state = State.QUEUED;
     private long request;
     private int sourceRank = -1;
-    private long durationNanos;
     private JcclException failure;
     private CompletableFuture<Void> future;
 
@@ -193,13 +192,6 @@ public final class HostWork extends Operation implements Work {
     }
 
     @Override
-    public Optional<Duration> duration() {
-        return state == State.DONE
-                ? Optional.of(Duration.ofNanos(durationNanos))
-                : Optional.empty();
-    }
-
-    @Override
     public int sourceRank() {
         return state == State.DONE ? sourceRank : -1;
     }
@@ -285,7 +277,6 @@ public final class HostWork extends Operation implements Work {
             }
             sourceRank = source;
             failure = cause;
-            durationNanos = startNanos == 0 ? 0 : System.nanoTime() - startNanos;
             state = State.DONE;
             notifyAll();
             listener = future;

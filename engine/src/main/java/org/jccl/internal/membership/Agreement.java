@@ -269,7 +269,7 @@ public final class Agreement<G> {
         String why =
                 failure.map(last -> "the last attempt failed: " + last.getMessage())
                         .orElseGet(() -> "ranks " + missing() + " of " + size + " are missing");
-        throw new OperationTimeoutException(
+        throw OperationTimeoutException.ofCall(
                 context,
                 "no group was formed in %s; %s. Start missing ranks again, or end the job"
                         .formatted(Durations.text(timeout), why),

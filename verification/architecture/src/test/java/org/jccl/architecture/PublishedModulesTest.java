@@ -73,6 +73,8 @@ class PublishedModulesTest {
                 .and()
                 .doNotHaveFullyQualifiedName("org.jccl.internal.engine.ProcessEnd")
                 .and()
+                .doNotHaveFullyQualifiedName("org.jccl.internal.group.OpenGroups")
+                .and()
                 .doNotHaveFullyQualifiedName("org.jccl.launch.ProcessLauncherBuilder")
                 .should()
                 .callMethod(System.class, "exit", int.class)

@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jccl.DataType;
+import org.jccl.JcclException;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInfo;
@@ -82,6 +83,14 @@ abstract class Cases {
         assertThat(thrown.getStackTrace())
                 .as("stack trace")
                 .anyMatch(frame -> frame.getClassName().startsWith("org.jccl.conformance."));
+    }
+
+    /** The category of an exception agrees with whether the group is usable after it. */
+    static void agrees(Rank rank, Throwable thrown) {
+        assertThat(rank.group().failure().isPresent())
+                .as("the group has failed after " + thrown)
+                .isEqualTo(
+                        ((JcclException) thrown).category() == JcclException.Category.FATAL_GROUP);
     }
 
     /** What an action throws, or null, once its own thread has run it. */

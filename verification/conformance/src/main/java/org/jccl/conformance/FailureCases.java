@@ -115,7 +115,8 @@ abstract class FailureCases extends Cases {
                                     .isInstanceOf(OperationTimeoutException.class)
                                     .hasMessageContaining("rank " + rank.rank())
                                     .hasMessageContainingAll(words)
-                                    .satisfies(Cases::showsTheCaller);
+                                    .satisfies(Cases::showsTheCaller)
+                                    .satisfies(thrown -> agrees(rank, thrown));
                             rank.signal("failed on " + rank.rank());
                         });
     }
@@ -227,6 +228,7 @@ abstract class FailureCases extends Cases {
                             .hasCauseInstanceOf(JcclException.class);
                     assertThatThrownBy(() -> group.sync().barrier())
                             .isInstanceOf(GroupAbortedException.class);
+                    assertThat(group.failure()).isPresent();
                     assertThatThrownBy(() -> group.send(rank.floats(1), 1 - rank.rank()))
                             .isInstanceOf(GroupAbortedException.class);
                     group.abort();

@@ -304,7 +304,8 @@ abstract class GroupCases extends Cases {
                                                                 Ranks.onThisHost(1), true))
                                 .isInstanceOf(OperationTimeoutException.class)
                                 .hasMessageContaining("[1, 3]")
-                                .hasMessageContaining("rank " + rank.rank());
+                                .hasMessageContaining("rank " + rank.rank())
+                                .satisfies(thrown -> agrees(rank, thrown));
                     }
                     // The group itself is not harmed.
                     expectSum(rank, rank.group(), 10);

@@ -178,6 +178,7 @@ abstract class MismatchCases extends Cases {
                     }
                     assertThat(((JcclException) thrown).category())
                             .isEqualTo(JcclException.Category.FATAL_GROUP);
+                    agrees(rank, thrown);
                     Throwable later = catchThrowable(() -> sum(form, ofLaterCall));
                     assertThat(later)
                             .isInstanceOf(GroupAbortedException.class)

@@ -23,11 +23,13 @@ import org.jccl.UsageException;
 import org.jccl.internal.backend.Backend;
 import org.jccl.internal.host.ScriptedCommunicator;
 import org.jccl.internal.host.ScriptedProvider;
+import org.jccl.internal.operation.Operation;
 import org.jccl.internal.torch.TorchKeys;
 import org.jccl.spi.BackendProvider;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.OperationKind;
 import org.jccl.store.HashStore;
 import org.jccl.testing.ChildJvm;
 import org.jccl.testing.Logged;
@@ -216,5 +218,33 @@ class GroupClosingTest {
         assertThat(first.isClosed()).isTrue();
         assertThat(second.isClosed()).isTrue();
         assertThat(ended).hasValue(1);
+    }
+
+    /** A program that forgets it has no other sign of it. */
+    @Test
+    void aProgramThatEndsWithAnOpenGroupIsTold() throws Exception {
+        assertThat(ChildJvm.outputOf(LeavesOpen.class, Map.of()))
+                .containsOnlyOnce("the process ends with open groups: group 'world'")
+                .contains("1 operations in flight")
+                .contains("close()");
+        assertThat(ChildJvm.outputOf(LeavesOpen.class, Map.of(), "-Dtest.closes=true"))
+                .doesNotContain("open groups");
+    }
+
+    static final class LeavesOpen {
+
+        public static void main(String[] arguments) throws Exception {
+            GroupClosingTest test = new GroupClosingTest();
+            Group world = test.world(Interop.NONE, Optional.empty(), () -> {});
+            if (Boolean.getBoolean("test.closes")) {
+                world.close();
+                return;
+            }
+            test.library.block();
+            Operation operation = world.engineOf(Device.CPU).newOperation();
+            operation.kind = OperationKind.BARRIER;
+            world.engineOf(Device.CPU).submit(operation);
+            test.library.awaitCalls(1);
+        }
     }
 }

@@ -521,6 +521,33 @@ class HostEngineTest {
     }
 
     @Test
+    void aReceiveWithAnotherTagThanTheSendIsToldSo() throws Exception {
+        Store store = HashStore.create(TIMEOUT);
+        ScriptedCommunicator other = new ScriptedCommunicator();
+        HostEngine zero = engine(library, Optional.of(store), 0);
+        HostEngine one = engine(other, Optional.of(store), 1);
+        HostWork receives = fill((HostWork) zero.newOperation(), OperationKind.RECV, 4);
+        receives.tag = 5;
+        HostWork sends = fill((HostWork) one.newOperation(), OperationKind.SEND, 4);
+        sends.peer = 0;
+        sends.tag = 7;
+        Work mine = zero.submit(receives);
+        one.submit(sends);
+        watchAfter(one, expires(Duration.ofSeconds(1)));
+        long end = System.nanoTime() + TIMEOUT.toNanos();
+        while (store.listKeys().stream().noneMatch(key -> key.contains("position/1"))
+                && System.nanoTime() - end < 0) {
+            watchAfter(one, expires(Duration.ofSeconds(1)));
+        }
+        watchAfter(zero, TIMEOUT.plusSeconds(1));
+        assertThatThrownBy(mine::await)
+                .isInstanceOf(OperationTimeoutException.class)
+                .hasMessageContaining("tag 5")
+                .hasMessageContaining("tag 7")
+                .hasMessageContaining("whose tag differs from this rank's");
+    }
+
+    @Test
     void slowButEqualRanksGoOnAndLeaveNothingBehind() throws Exception {
         Store store = HashStore.create(TIMEOUT);
         ScriptedCommunicator other = new ScriptedCommunicator();

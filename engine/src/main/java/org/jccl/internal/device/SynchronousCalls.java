@@ -170,7 +170,7 @@ final class SynchronousCalls implements AutoCloseable {
     private final Object polling = new Object();
 
     /** One thread normally, and more while it is blocked. */
-    private final Executor recorders;
+    private final Executor recorders = recorders();
 
     SynchronousCalls(
             DeviceRuntime runtime,
@@ -178,18 +178,6 @@ final class SynchronousCalls implements AutoCloseable {
             RunningOperations running,
             GroupFailure failure,
             FailureContext group) {
-        this(runtime, device, running, failure, group, recorders());
-    }
-
-    /** The same, for tests of threads that cannot be started. */
-    SynchronousCalls(
-            DeviceRuntime runtime,
-            Device device,
-            RunningOperations running,
-            GroupFailure failure,
-            FailureContext group,
-            Executor recorders) {
-        this.recorders = recorders;
         this.runtime = runtime;
         this.device = device;
         this.running = running;

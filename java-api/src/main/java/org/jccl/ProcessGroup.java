@@ -6,7 +6,9 @@ import java.util.Optional;
 
 /**
  * A group of ranks that communicate. Every method that returns a {@link Work} only issues an
- * operation. {@link #sync()} has the same operations for callers that need the result on return.
+ * operation. {@link #sync()} has the same operations without a {@code Work}: on host backends they
+ * block until they are complete; on device backends the result is ready for later work on the
+ * current stream.
  *
  * <p>All ranks of a group must issue the same collectives in the same order with matching
  * arguments. Ranks that disagree and wait for each other get a {@link MismatchException}. If no

@@ -258,7 +258,8 @@ public interface Tensor extends AutoCloseable {
      *     and float8. {@code boolean[]} is for bool only; every element except 0 is true
      * @return this tensor
      * @throws UsageException if the array does not fit, has another element size, the tensor is
-     *     closed, or it is on the CPU and an operation that uses it has not completed
+     *     closed, or an operation that uses it has not completed; on a device, if the current
+     *     stream does not wait for that operation either
      */
     Tensor copyFrom(Object values);
 
@@ -277,8 +278,8 @@ public interface Tensor extends AutoCloseable {
      *     tensor on a device
      * @return this tensor
      * @throws UsageException if the source is null, of another type, too large, or on another
-     *     accelerator, one of the tensors is closed, or one is on the CPU and an operation that
-     *     writes it, or uses this tensor, has not completed
+     *     accelerator, one of the tensors is closed, or an operation that writes it, or uses this
+     *     tensor, has not completed; on a device, if the current stream does not wait for it either
      * @throws JcclException from a device to the CPU, under the conditions of {@link
      *     Stream#synchronize} of the current stream; the contents of this tensor are then undefined
      */

@@ -35,7 +35,6 @@ const std::map<std::string, Call>& calls() {
          }},
         {"HcclAlltoAllVC",
          [](Rank& r) { return HcclAlltoAllVC(r.send, r.matrix.data(), fp32, r.receive, fp32, r.comm, r.stream); }},
-        {"HcclBarrier", [](Rank& r) { return HcclBarrier(r.comm, r.stream); }},
         {"HcclBatchSendRecv",
          [](Rank& r) {
              HcclSendRecvItem items[] = {{HCCL_SEND, r.send, 1, fp32, (r.rank + 1) % r.size},

@@ -132,7 +132,6 @@ void hcclFunctions() {
     FUNCTION(HcclCommDestroy);
     FUNCTION(HcclGetCommAsyncError);
     FUNCTION(HcclGetErrorString);
-    FUNCTION(HcclBarrier);
     FUNCTION(HcclGetCommConfigCapability);
     FUNCTION(HcclAllReduce);
     FUNCTION(HcclBroadcast);

@@ -376,11 +376,3 @@ MOCK_API HcclResult HcclBatchSendRecv(HcclSendRecvItem* items, uint32_t itemNum,
     Issuing issuing(*comm);
     return translate(Group::current().flush(), call);
 }
-
-MOCK_API HcclResult HcclBarrier(HcclComm handle, aclrtStream stream) {
-    std::shared_ptr<Comm> comm;
-    HcclResult entered = enter("HcclBarrier", handle, &comm);
-    if (entered != HCCL_SUCCESS) return entered;
-    return issueOn(comm, {"HcclBarrier", Kind::AllReduce, comm->token, comm->token, 1, HCCL_DATA_TYPE_FP32,
-                          HCCL_REDUCE_MAX, 0, handle, stream});
-}

@@ -21,6 +21,23 @@ namespace {
 
 std::atomic<uint64_t> unnamed{0};
 
+/** Communicators that have run an operation and were not destroyed. */
+std::atomic<int> used{0};
+
+/**
+ * In a CCU mode, HCCL destroys the kernels of its communicators before the communicators, in static destructors: the
+ * heap is corrupt then, and the process ends with a signal.
+ */
+struct Kernels {
+    ~Kernels() {
+        const char* mode = std::getenv("HCCL_OP_EXPANSION_MODE");
+        if (used == 0 || mode == nullptr || std::string(mode).rfind("CCU", 0) != 0) return;
+        std::fprintf(stderr, "mock (pid %d): the process ends with %d communicators whose kernels are gone\n", getpid(),
+                     used.load());
+        std::abort();
+    }
+} kernels;
+
 /** Whether the HCCP of an earlier process is still on the device: for the first caller, which leaves a file. */
 bool isNotReady() {
     const char* file = std::getenv("MOCK_HCCL_NOT_READY");
@@ -59,6 +76,7 @@ HcclResult makeBuffers(Comm& comm) {
     if (comm.hasBuffers) return HCCL_SUCCESS;
     if (!vendorRuntime().reserve(comm.ranks->device, 2 * comm.bufferBytes)) return HCCL_E_PTR;
     comm.hasBuffers = true;
+    ++used;
     return HCCL_SUCCESS;
 }
 
@@ -206,7 +224,10 @@ MOCK_API HcclResult HcclCommDestroy(HcclComm handle) {
     comm->ranks->abort();
     vendorRuntime().await(*comm->ranks->order);
     vendorRuntime().release(comm->token);
-    if (comm->hasBuffers) vendorRuntime().giveBack(device, 2 * comm->bufferBytes);
+    if (comm->hasBuffers) {
+        vendorRuntime().giveBack(device, 2 * comm->bufferBytes);
+        --used;
+    }
     return HCCL_SUCCESS;
 }
 

@@ -15,7 +15,6 @@ MOCK_API HcclResult HcclCreateSubCommConfig(HcclComm* comm, uint32_t rankNum, ui
 MOCK_API HcclResult HcclCommDestroy(HcclComm comm);
 MOCK_API HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult* asyncError);
 MOCK_API const char* HcclGetErrorString(HcclResult code);
-MOCK_API HcclResult HcclBarrier(HcclComm comm, aclrtStream stream);
 MOCK_API uint32_t HcclGetCommConfigCapability();
 
 /** Not of the vendor: 0 when the chip has a function for so many ranks, 1 when not, 2 when it then does nothing. */

@@ -26,7 +26,6 @@ constexpr Row manual[] = {
     {"HcclAlltoAll", anyNumber, anyNumber, anyNumber, anyNumber},
     {"HcclAlltoAllV", anyNumber, anyNumber, anyNumber, anyNumber},
     {"HcclAlltoAllVC", anyNumber, anyNumber, anyNumber, 0},
-    {"HcclBarrier", anyNumber, anyNumber, anyNumber, anyNumber},
     {"HcclBatchSendRecv", anyNumber, anyNumber, anyNumber, anyNumber},
     {"HcclBroadcast", anyNumber, anyNumber, anyNumber, anyNumber},
     {"HcclCreateSubCommConfig", anyNumber, anyNumber, anyNumber, anyNumber},

@@ -1,6 +1,9 @@
 package org.jccl.hccl;
 
 import java.time.Duration;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntSupplier;
 import org.jccl.FailureContext;
@@ -9,10 +12,11 @@ import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CleanUp;
 
 /**
- * Ends ACL when the JVM ends. CANN's manual requires {@code aclFinalize} before a process ends, not
- * in a destructor, and after all communicators, streams and device memory are gone. A shutdown hook
- * calls it if nothing is open. Otherwise the hook does nothing, because a thread may still use ACL.
- * Thread-safe.
+ * Ends ACL when the JVM ends. A shutdown hook destroys the communicators that are open, because
+ * HCCL does so in a static destructor after it has destroyed what they need, and the process
+ * crashes. CANN's manual requires {@code aclFinalize} before a process ends, not in a destructor,
+ * and after all communicators, streams and device memory are gone. The hook calls it if nothing is
+ * open; otherwise a thread may still use ACL. Thread-safe.
  */
 final class AclLifetime {
 
@@ -26,6 +30,12 @@ final class AclLifetime {
      * later.
      */
     private static final Duration FREEING_LIMIT = Duration.ofSeconds(1);
+
+    /** How long all open communicators together may take. */
+    private static final Duration DESTROY_LIMIT = Duration.ofSeconds(8);
+
+    /** What destroys each open communicator, the newest first. */
+    private final Deque<Runnable> communicators = new ConcurrentLinkedDeque<>();
 
     private int held;
     private boolean ended;
@@ -43,6 +53,18 @@ final class AclLifetime {
                             + " stream was open; close the last one after the last use of a device");
         }
         held++;
+    }
+
+    /** Counts a communicator, as {@link #hold()}, which is destroyed if it is open at the end. */
+    void hold(Runnable destroy) {
+        hold();
+        communicators.addFirst(destroy);
+    }
+
+    /** Uncounts a communicator that is gone. */
+    void release(Runnable destroy) {
+        communicators.remove(destroy);
+        release();
     }
 
     /** Uncounts one that is gone or was not made. */
@@ -66,8 +88,9 @@ final class AclLifetime {
         }
     }
 
-    /** Ends ACL if nothing is open, or is only about to be freed. */
+    /** Destroys communicators, then ends ACL if nothing is open, or is only about to be freed. */
     void end(IntSupplier finalization, String name) {
+        destroyCommunicators();
         synchronized (this) {
             awaitFreeing();
             if (held > 0) {
@@ -88,6 +111,26 @@ final class AclLifetime {
                                 "jccl-hccl-finalize",
                                 () -> CannErrors.check(finalization.getAsInt(), name),
                                 LIMIT));
+    }
+
+    private void destroyCommunicators() {
+        List<Runnable> open = List.copyOf(communicators);
+        if (open.isEmpty()) {
+            return;
+        }
+        CleanUp.run(
+                "communicators at the end of the process",
+                () -> {
+                    if (!BoundedCall.run(
+                            "jccl-hccl-exit-destroy",
+                            () -> open.forEach(Runnable::run),
+                            DESTROY_LIMIT)) {
+                        CleanUp.log(
+                                "communicators at the end of the process",
+                                "HCCL did not destroy them in time, and may end the process with a"
+                                        + " signal; close groups before the program ends");
+                    }
+                });
     }
 
     /** The caller has the monitor. */

@@ -42,8 +42,6 @@ final class Hccl {
     /** Returns the address of a static text. */
     static native long HcclGetErrorString(int result);
 
-    static native int HcclBarrier(long communicator, long stream);
-
     static native int HcclAllReduce(
             long input,
             long output,

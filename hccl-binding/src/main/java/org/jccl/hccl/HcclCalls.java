@@ -90,10 +90,6 @@ final class HcclCalls implements AutoCloseable {
         }
     }
 
-    void barrier() {
-        check(Hccl.HcclBarrier(communicator, stream), "HcclBarrier");
-    }
-
     void broadcast(long buffer, long count, DataType type, int root) {
         check(
                 Hccl.HcclBroadcast(buffer, count, moved(type), root, communicator, stream),

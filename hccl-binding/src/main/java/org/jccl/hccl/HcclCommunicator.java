@@ -47,7 +47,7 @@ final class HcclCommunicator implements StreamCommunicator {
     private final long[] inputCounts;
     private final long[] outputCounts;
 
-    /** Device memory for an address that HCCL requires but does not read or write. */
+    /** Device memory for addresses that HCCL requires, whose contents nobody needs. */
     private final long placeholder;
 
     private long batchStream;
@@ -341,8 +341,16 @@ final class HcclCommunicator implements StreamCommunicator {
 
     @Override
     public void barrier(long stream) {
+        // Not HcclBarrier, which fails on a server whose rank table has several layers. This is
+        // what
+        // PyTorch issues for its barrier, too.
         try (HcclCalls calls = handle.enter(stream)) {
-            calls.barrier();
+            calls.allReduce(
+                    placeholder,
+                    placeholder + PLACEHOLDER_BYTES / 2,
+                    1,
+                    DataType.FLOAT32,
+                    ReduceOp.Kind.SUM);
         }
     }
 

@@ -72,6 +72,9 @@ final class HcclConnector {
                 && ascend(worldRanks(parent))) {
             return connectPart(parent);
         }
+        if (config.size() > 1) {
+            libraries.warnOfMissingFiles();
+        }
         int[] own = IntStream.range(0, config.size()).toArray();
         Optional<Path> table =
                 config.parent().isEmpty()

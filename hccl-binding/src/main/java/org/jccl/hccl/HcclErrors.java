@@ -13,6 +13,9 @@ final class HcclErrors {
 
     static final int AGAIN = 20;
 
+    /** Names the topology file of an Ascend 950. */
+    static final String ROOT_INFO_FILE = "/etc/hccl_rootinfo.json";
+
     static final int TIMEOUT = 9;
     static final int REMOTE = 21;
     private static final String LIBRARY = "libhccl";
@@ -21,6 +24,11 @@ final class HcclErrors {
             ": each communicator allocates two device buffers at its first use; close groups,"
                     + " or lower HcclOptions.subGroupBufferMegabytes, bufferMegabytes or"
                     + " HCCL_BUFFSIZE on all ranks";
+
+    /** HCCL reports missing files with these codes and without a text. */
+    private static final String FILES =
+            "; ASCEND_HOME_PATH must name the CANN in use, with its kernels, and an Ascend 950 needs "
+                    + ROOT_INFO_FILE;
 
     private HcclErrors() {}
 
@@ -99,7 +107,7 @@ final class HcclErrors {
 
     private static String advice(int code) {
         return switch (code) {
-            case 1 -> "; all ranks must give the same arguments and the same configuration";
+            case 1 -> FILES + "; all ranks must give the same arguments and the same configuration";
             // HCCL returns it if there is no memory for the buffers of a communicator.
             case 2 -> "; the device may have no memory left" + BUFFERS;
             case 3, 24 -> BUFFERS;
@@ -111,7 +119,8 @@ final class HcclErrors {
             case 11, 12, 13, 14, 19 ->
                     "; look at the network: HCCL_IF_IP, HCCL_SOCKET_IFNAME, HCCL_WHITELIST_DISABLE,"
                             + " and hccn_tool for the devices' ports";
-            case 15, 16 -> "; does this thread have a device, and does npu-smi list it?";
+            case 15 -> FILES + "; does this thread have a device, and does npu-smi list it?";
+            case 16 -> "; does this thread have a device, and does npu-smi list it?";
             default -> "";
         };
     }

@@ -4,6 +4,7 @@ import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
 import java.time.Duration;
 import org.jccl.JcclException;
+import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Polling;
 import org.jccl.spi.support.CommunicatorHandle;
@@ -24,12 +25,16 @@ final class HcclHandle extends CommunicatorHandle {
 
     private static final Duration RETRY = Duration.ofMillis(1);
 
+    /** How long the last operations may take when the process ends. */
+    private static final Duration EXIT_GRACE = Duration.ofSeconds(3);
+
     private final long communicator;
     private final int device;
     private final CannRuntime runtime;
     private final AclLifetime lifetime;
     private final Duration grace;
     private final HcclCalls calls;
+    private final Runnable atExit = this::destroyAtExit;
     private final Memory asynchronous = new Memory(Integer.BYTES);
     private boolean asksForErrors = true;
 
@@ -46,7 +51,7 @@ final class HcclHandle extends CommunicatorHandle {
         this.grace = grace;
         this.runtime = libraries.runtime();
         this.lifetime = libraries.lifetime();
-        lifetime.hold();
+        lifetime.hold(atExit);
         this.calls = new HcclCalls(this, runtime, communicator, size, libraries.chip());
     }
 
@@ -159,6 +164,17 @@ final class HcclHandle extends CommunicatorHandle {
             code = Hccl.HcclCommDestroy(communicator);
         }
         HcclErrors.check(code, "HcclCommDestroy");
-        lifetime.release();
+        lifetime.release(atExit);
+    }
+
+    /** Destroys it while the process ends; its last operations have a moment to complete. */
+    private void destroyAtExit() {
+        CleanUp.run(
+                "group " + group(),
+                () ->
+                        BoundedCall.run(
+                                "jccl-hccl-last-operations", this::synchronizeDevice, EXIT_GRACE));
+        abort();
+        awaitAbort();
     }
 }

@@ -6,6 +6,7 @@ import com.sun.jna.Pointer;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,6 +36,9 @@ final class HcclLibraries {
 
     /** Unless this variable is 1, older releases of HCCL connect to listed hosts only. */
     private static final String EVERY_HOST_VARIABLE = "HCCL_WHITELIST_DISABLE";
+
+    /** Where HCCL looks for the programs of devices, not beside its own file. */
+    static final String HOME_VARIABLE = "ASCEND_HOME_PATH";
 
     private static final String TRACE_LIBRARY = "libascend_trace.so";
 
@@ -79,7 +83,6 @@ final class HcclLibraries {
                     "HcclGetCommConfigCapability",
                     "HcclGetCommAsyncError",
                     "HcclGetErrorString",
-                    "HcclBarrier",
                     "HcclAllReduce",
                     "HcclBroadcast",
                     "HcclAllGather",
@@ -122,6 +125,7 @@ final class HcclLibraries {
     private Chip chip;
     private String version = "";
     private Boolean operators;
+    private boolean warned;
 
     /** The libraries of this process, loaded by the first call. Never throws. */
     static synchronized HcclLibraries get() {
@@ -184,6 +188,19 @@ final class HcclLibraries {
         return given > major || given == major && Integer.parseInt(numbers.group(2)) >= minor;
     }
 
+    /** Says once, before HCCL fails without a text, that a file is missing that ranks need. */
+    synchronized void warnOfMissingFiles() {
+        Path file = Path.of(HcclErrors.ROOT_INFO_FILE);
+        if (!warned && chip == Chip.ASCEND_950 && !Files.isReadable(file)) {
+            warned = true;
+            LOGGER.log(
+                    System.Logger.Level.WARNING,
+                    "{0} is missing or not readable; on an Ascend 950, HCCL finds the topology of"
+                            + " several ranks by it, and fails without it",
+                    file);
+        }
+    }
+
     /** How many configuration capabilities the loaded HCCL has. */
     int configCapability() {
         return Hccl.HcclGetCommConfigCapability();
@@ -229,6 +246,7 @@ final class HcclLibraries {
             }
             folder = found.get().getParent();
         }
+        nameHome(environment);
         Optional<String> missing = missing(acl, REQUIRED_OF_ACL);
         missing = missing.isPresent() ? missing : missing(hccl, REQUIRED_OF_HCCL);
         if (missing.isPresent()) {
@@ -266,6 +284,51 @@ final class HcclLibraries {
         }
         setVariable(SIGNAL_VARIABLE, NO_SIGNALS);
         return false;
+    }
+
+    /** Tells HCCL which CANN is in use, unless the environment does. */
+    private void nameHome(Map<String, String> environment) {
+        Optional<Path> used = home(folder);
+        String given = environment.get(HOME_VARIABLE);
+        if (given == null || given.isEmpty()) {
+            used.ifPresent(home -> setVariable(HOME_VARIABLE, home.toString()));
+        } else if (used.isPresent() && !home(given).equals(used.get())) {
+            LOGGER.log(
+                    System.Logger.Level.WARNING,
+                    "{0}={1} names another CANN than {2}, whose libraries are in use; HCCL takes its"
+                            + " kernels from the first, which may not fit: source the set_env.sh of"
+                            + " one CANN",
+                    HOME_VARIABLE,
+                    given,
+                    used.get());
+        }
+    }
+
+    private static Path home(String given) {
+        try {
+            return Path.of(given).toRealPath();
+        } catch (IOException | InvalidPathException e) {
+            return Path.of("/"); // none
+        }
+    }
+
+    /**
+     * The home of the CANN that a folder of libraries belongs to: the parent of {@code lib64}, or
+     * of the folder of a processor around it.
+     */
+    static Optional<Path> home(Path libraries) {
+        Path real;
+        try {
+            real = libraries.toRealPath();
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+        if (!real.endsWith("lib64") || real.getParent() == null) {
+            return Optional.empty();
+        }
+        Path home = real.getParent();
+        boolean ofProcessor = home.toString().endsWith("-linux") && home.getParent() != null;
+        return Optional.of(ofProcessor ? home.getParent() : home);
     }
 
     /** Sets a variable for native code; {@link System#getenv} does not see it. */

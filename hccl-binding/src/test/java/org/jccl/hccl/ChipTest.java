@@ -53,7 +53,6 @@ final class ChipTest {
                     "HcclAlltoAll",
                     "HcclAlltoAllV",
                     "HcclAlltoAllVC",
-                    "HcclBarrier",
                     "HcclBatchSendRecv",
                     "HcclBroadcast",
                     "HcclCreateSubCommConfig",

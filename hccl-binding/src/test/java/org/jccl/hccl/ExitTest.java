@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.jna.NativeLibrary;
+import java.util.List;
 import java.util.Map;
 import org.jccl.DataType;
 import org.jccl.ProcessGroup;
@@ -17,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** How a JVM ends that has used ACL; the mock ends the process if ACL ends before what needs it. */
@@ -146,5 +148,50 @@ final class ExitTest {
         assertThatThrownBy(lifetime::hold)
                 .isInstanceOf(UsageException.class)
                 .hasMessageContaining("has finalised ACL");
+    }
+
+    /** Ends in a certain way with a world open that has run operations. */
+    static final class Unclosed {
+
+        private Unclosed() {}
+
+        public static void main(String[] arguments) throws InterruptedException {
+            ProcessGroup world = World.alone();
+            world.newGroup(List.of(0)).orElseThrow().sync().barrier();
+            Tensor tensor = Tensor.allocate(World.NPU, DataType.FLOAT32, 4);
+            world.allReduce(tensor, ReduceOp.SUM).synchronize();
+            if (Boolean.getBoolean("inFlight")) {
+                world.allReduce(tensor, ReduceOp.SUM);
+            }
+            switch (System.getProperty("end")) {
+                case "exit" -> System.exit(3);
+                case "exception" -> throw new IllegalStateException("the program failed");
+                default -> System.out.println("the program returns");
+            }
+        }
+    }
+
+    /** In these modes HCCL itself would end the process with a signal. */
+    @ParameterizedTest
+    @CsvSource({
+        "return, false, 0",
+        "return, true, 0",
+        "exit, false, 3",
+        "exit, true, 3",
+        "exception, false, 1",
+        "exception, true, 1"
+    })
+    void aProgramThatDoesNotCloseKeepsItsExitCode(String end, boolean inFlight, int code)
+            throws Exception {
+        assertThat(
+                        ChildJvm.outputOf(
+                                code,
+                                Unclosed.class,
+                                Map.of("HCCL_OP_EXPANSION_MODE", "CCU_SCHED"),
+                                "-Dend=" + end,
+                                "-DinFlight=" + inFlight,
+                                SLOW))
+                .contains("the process ends with open groups")
+                .doesNotContain("kernels are gone", "fatal");
     }
 }

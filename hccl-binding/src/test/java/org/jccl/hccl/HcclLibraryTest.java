@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.sun.jna.NativeLibrary;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -75,5 +77,64 @@ final class HcclLibraryTest {
     void otherFilesAreNoStubs(@TempDir Path root) throws Exception {
         Path file = Files.createFile(root.resolve("libhccl.so"));
         assertThatCode(() -> HcclLibrary.rejectStub(file)).doesNotThrowAnyException();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"lib64", "x86_64-linux/lib64", "aarch64-linux/lib64"})
+    void theHomeOfTheLibrariesInUseIsFound(String below, @TempDir Path root) throws Exception {
+        Path home = Files.createDirectories(root.resolve("cann"));
+        Path libraries = Files.createDirectories(home.resolve(below));
+        Path link = Files.createSymbolicLink(root.resolve("latest"), libraries);
+        assertThat(HcclLibraries.home(libraries)).contains(home.toRealPath());
+        assertThat(HcclLibraries.home(link)).contains(home.toRealPath());
+        assertThat(HcclLibraries.home(home)).isEmpty();
+        assertThat(HcclLibraries.home(root.resolve("none"))).isEmpty();
+    }
+
+    /** HCCL looks for the programs of devices there, whatever file it was loaded from. */
+    @Test
+    void hcclFindsTheCannThatWasFound(@TempDir Path root) throws Exception {
+        Path libraries = Files.createDirectories(root.resolve("cann/lib64"));
+        for (String[] each :
+                new String[][] {
+                    {"org.jccl.hccl.acl", "libascendcl.so"}, {"org.jccl.hccl.library", "libhccl.so"}
+                }) {
+            Path file = Path.of(System.getProperty(each[0])).toRealPath();
+            for (Path sibling :
+                    Files.list(file.getParent()).filter(Files::isRegularFile).toList()) {
+                Path copy = libraries.resolve(sibling.getFileName());
+                if (Files.notExists(copy)) {
+                    Files.copy(sibling, copy);
+                }
+            }
+        }
+        String[] found = {
+            "-Dorg.jccl.hccl.acl=" + libraries.resolve("libascendcl.so"),
+            "-Dorg.jccl.hccl.library=" + libraries.resolve("libhccl.so")
+        };
+        Path home = root.resolve("cann").toRealPath();
+        assertThat(ChildJvm.outputOf(PrintsHome.class, Map.of(), found))
+                .contains("home=" + home)
+                .doesNotContain("another CANN");
+        assertThat(
+                        ChildJvm.outputOf(
+                                PrintsHome.class, Map.of("ASCEND_HOME_PATH", "/opt/other"), found))
+                .contains("home=/opt/other")
+                .contains("ASCEND_HOME_PATH=/opt/other names another CANN than " + home);
+    }
+
+    static final class PrintsHome {
+
+        private PrintsHome() {}
+
+        public static void main(String[] arguments) {
+            HcclLibraries.get().availability();
+            Object[] name = {HcclLibraries.HOME_VARIABLE};
+            System.out.println(
+                    "home="
+                            + NativeLibrary.getProcess()
+                                    .getFunction("getenv")
+                                    .invokeString(name, false));
+        }
     }
 }

@@ -143,4 +143,33 @@ final class ForgottenAwaitTest {
             foreign.synchronize();
         }
     }
+
+    /** The stream waits for a group whose operation came after that of the other group. */
+    @Test
+    void aWaitForALaterGroupIsAWaitForTheEarlierOne() {
+        try (ProcessGroup group = World.alone();
+                ProcessGroup later = World.alone();
+                Stream compute = Stream.create(World.GPU, false);
+                Stream other = Stream.create(World.GPU, false);
+                Tensor input = floats(3);
+                Tensor output = floats(3);
+                Tensor result = floats(3);
+                Tensor copy = floats(3);
+                Gate gate = Gate.on(compute)) {
+            Work last;
+            try (Stream.Scope scope = compute.use()) {
+                assertThat(scope).isNotNull();
+                group.allGatherSingle(output, input).await();
+                last = later.allGatherSingle(result, output);
+            }
+            try (Stream.Scope scope = other.use()) {
+                assertThat(scope).isNotNull();
+                assertThatThrownBy(() -> copy.copyFrom(output)).isInstanceOf(UsageException.class);
+                last.await();
+                copy.copyFrom(output);
+                output.copyFrom(copy);
+            }
+            gate.open();
+        }
+    }
 }

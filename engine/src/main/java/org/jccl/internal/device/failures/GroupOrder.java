@@ -114,6 +114,18 @@ public final class GroupOrder {
                         cause));
     }
 
+    /**
+     * Whether operations of this group are in a clock. The caller has the monitor of the clocks.
+     */
+    boolean isIn(VectorClock clock) {
+        return clock.has(failure);
+    }
+
+    /** Merges what happens before operations of this group. The caller has the same monitor. */
+    void mergeBefore(VectorClock into) {
+        into.merge(before);
+    }
+
     void beforeClose(Stream stream) {
         group.beforeClose(stream);
     }

@@ -157,7 +157,9 @@ public final class StreamClocks {
     }
 
     /**
-     * Whether an operation is known to have succeeded, or happens before the end of a stream.
+     * Whether an operation is known to have succeeded, or may happen before the end of a stream: if
+     * the stream waits for an operation of another group, all that comes before any operation of
+     * that group counts.
      *
      * @param stream handle
      * @param number of the operation on its timeline
@@ -166,14 +168,24 @@ public final class StreamClocks {
         if (timeline.hasSucceeded(number)) {
             return true;
         }
-        for (int i = 0; i < streams.size(); i++) {
-            Known known = streams.get(i);
-            if ((known.stream == stream || isBefore(known.stream, stream))
-                    && known.clock.has(timeline, number)) {
-                return true;
+        VectorClock all = new VectorClock();
+        for (Known known : streams) {
+            if (known.stream == stream || isBefore(known.stream, stream)) {
+                all.merge(known.clock);
             }
         }
-        return false;
+        Set<GroupOrder> followed = new HashSet<>();
+        while (!all.has(timeline, number)) {
+            List<GroupOrder> next =
+                    groups.stream()
+                            .filter(group -> group.isIn(all) && followed.add(group))
+                            .toList();
+            if (next.isEmpty()) {
+                return false;
+            }
+            next.forEach(group -> group.mergeBefore(all));
+        }
+        return true;
     }
 
     /** The clock of an event that is about to be recorded on a stream. */

@@ -9,6 +9,7 @@ import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
 import org.jccl.spi.BackendProvider;
+import org.jccl.spi.Services;
 
 /** The devices among a task's resources. */
 final class TaskDevices {
@@ -62,8 +63,11 @@ final class TaskDevices {
     }
 
     private static boolean bindingTakes(String name, String type) {
-        return ServiceLoader.load(BackendProvider.class).stream()
-                .map(ServiceLoader.Provider::get)
+        return Services.of(
+                        ServiceLoader.load(
+                                BackendProvider.class, TaskDevices.class.getClassLoader()),
+                        ServiceLoader.load(BackendProvider.class))
+                .stream()
                 .anyMatch(
                         binding ->
                                 binding.name().equals(name)

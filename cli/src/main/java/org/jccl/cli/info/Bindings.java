@@ -8,6 +8,7 @@ import java.util.Set;
 import org.jccl.Availability;
 import org.jccl.Device;
 import org.jccl.spi.BackendProvider;
+import org.jccl.spi.Services;
 
 /** The backends this project has or plans bindings for, and those of others that are present. */
 public final class Bindings {
@@ -71,9 +72,9 @@ public final class Bindings {
     }
 
     private static List<BackendProvider> present() {
-        return ServiceLoader.load(BackendProvider.class).stream()
-                .map(ServiceLoader.Provider::get)
-                .toList();
+        return Services.of(
+                ServiceLoader.load(BackendProvider.class, Bindings.class.getClassLoader()),
+                ServiceLoader.load(BackendProvider.class));
     }
 
     private static Optional<BackendProvider> named(List<BackendProvider> present, String name) {

@@ -14,6 +14,7 @@ import org.jccl.Interop;
 import org.jccl.UsageException;
 import org.jccl.bootstrap.Rendezvous;
 import org.jccl.spi.BackendProvider;
+import org.jccl.spi.Services;
 
 /** Finds the bindings that are present. */
 public final class Backends {
@@ -32,9 +33,9 @@ public final class Backends {
 
     /** Returns all bindings on the class path or module path, in no order. */
     public static List<BackendProvider> present() {
-        return ServiceLoader.load(BackendProvider.class).stream()
-                .map(ServiceLoader.Provider::get)
-                .toList();
+        return Services.of(
+                ServiceLoader.load(BackendProvider.class, Backends.class.getClassLoader()),
+                ServiceLoader.load(BackendProvider.class));
     }
 
     /**

@@ -6,6 +6,7 @@ import java.util.ServiceLoader;
 import java.util.function.BooleanSupplier;
 import org.jccl.UsageException;
 import org.jccl.spi.HostAllocator;
+import org.jccl.spi.Services;
 
 /**
  * Host memory by address: the one place that depends on the Java version.
@@ -25,9 +26,9 @@ public abstract sealed class HostMemory permits UnsafeMemory, ForeignMemory {
     /** Loaded late, because not all programs have large tensors. */
     private static final class Allocators {
         static final List<HostAllocator> PRESENT =
-                ServiceLoader.load(HostAllocator.class).stream()
-                        .map(ServiceLoader.Provider::get)
-                        .toList();
+                Services.of(
+                        ServiceLoader.load(HostAllocator.class, HostMemory.class.getClassLoader()),
+                        ServiceLoader.load(HostAllocator.class));
     }
 
     private static final class Holder {

@@ -25,6 +25,11 @@ import org.jccl.spi.PathSetting;
  */
 public final class LibrarySearch {
 
+    /** What to do where Java 24 or later refuses to load a library. */
+    static final String ACCESS_DENIED =
+            "native access is denied; start Java with --enable-native-access=ALL-UNNAMED (class path)"
+                    + " or with the modules of JCCL and of its bindings (module path)";
+
     private static final Path LINKER_CONFIGURATION = Path.of("/etc/ld.so.conf");
     private static final int MAX_INCLUDES = 64;
 
@@ -255,6 +260,11 @@ public final class LibrarySearch {
      * @return the messages, outermost first
      */
     public static String messages(Throwable thrown) {
+        for (Throwable each = thrown; each != null; each = each.getCause()) {
+            if (each instanceof IllegalCallerException) {
+                return ACCESS_DENIED;
+            }
+        }
         StringBuilder text = new StringBuilder(String.valueOf(thrown.getMessage()));
         for (Throwable cause = thrown.getCause(); cause != null; cause = cause.getCause()) {
             text.append("; ").append(cause.getMessage());

@@ -109,6 +109,9 @@ public final class NativeLibraries {
                 return directory;
             } catch (IOException | UnsupportedOperationException e) {
                 attempts.add(new IOException("cannot use " + directory + ": " + e, e));
+            } catch (IllegalCallerException e) {
+                throw new BackendUnavailableException(
+                        FailureContext.NONE, artifact + ": " + LibrarySearch.ACCESS_DENIED, e);
             } catch (NoClassDefFoundError e) {
                 throw new BackendUnavailableException(
                         FailureContext.NONE,

@@ -180,4 +180,26 @@ class NativeLibrariesTest {
                 .isInstanceOf(BackendUnavailableException.class)
                 .hasMessageContaining(file.toString());
     }
+
+    /** Java 24 and later throw this with --illegal-native-access=deny. */
+    @Test
+    void nativeAccessThatIsDeniedIsSaidSo() {
+        IllegalCallerException denied =
+                new IllegalCallerException("Illegal native access from module X");
+        assertThatThrownBy(
+                        () ->
+                                NativeLibraries.load(
+                                        ARTIFACT,
+                                        version("1"),
+                                        NAMES,
+                                        path -> {
+                                            throw denied;
+                                        }))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining("native access is denied")
+                .hasMessageContaining("--enable-native-access=ALL-UNNAMED")
+                .hasCause(denied);
+        assertThat(LibrarySearch.messages(new ExceptionInInitializerError(denied)))
+                .contains("native access is denied");
+    }
 }

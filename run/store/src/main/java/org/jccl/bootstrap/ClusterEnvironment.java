@@ -11,6 +11,7 @@ import java.util.ServiceLoader;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.internal.rendezvous.RankVariables;
+import org.jccl.spi.Services;
 
 /**
  * Reads the environment variables of one launcher. Launchers with equal rules share a class. {@link
@@ -39,8 +40,12 @@ public interface ClusterEnvironment {
         known.add(MpiEnvironment.HYDRA);
         known.add(new SlurmEnvironment());
         known.add(new KubeflowEnvironment());
-        ServiceLoader.load(ClusterEnvironment.class).stream()
-                .map(ServiceLoader.Provider::get)
+        Services.of(
+                        ServiceLoader.load(
+                                ClusterEnvironment.class,
+                                ClusterEnvironment.class.getClassLoader()),
+                        ServiceLoader.load(ClusterEnvironment.class))
+                .stream()
                 .sorted(Comparator.comparing(ClusterEnvironment::name))
                 .forEach(known::add);
         known.add(new PlainEnvironment());

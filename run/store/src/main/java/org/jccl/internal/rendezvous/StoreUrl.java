@@ -11,6 +11,7 @@ import org.jccl.FailureContext;
 import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.internal.checks.Require;
+import org.jccl.spi.Services;
 import org.jccl.spi.StoreProvider;
 
 /**
@@ -59,8 +60,10 @@ public record StoreUrl(String text, String scheme, String host, int port) {
     }
 
     private Optional<StoreProvider> provider() {
-        return ServiceLoader.load(StoreProvider.class).stream()
-                .map(ServiceLoader.Provider::get)
+        return Services.of(
+                        ServiceLoader.load(StoreProvider.class, StoreUrl.class.getClassLoader()),
+                        ServiceLoader.load(StoreProvider.class))
+                .stream()
                 .filter(each -> each.scheme().equals(scheme))
                 .findFirst();
     }

@@ -1,6 +1,7 @@
 package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
@@ -17,6 +18,7 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Tensor;
+import org.jccl.UsageException;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -161,6 +163,21 @@ final class VirtualThreadsTest {
                         int[] got = all.copyTo(new int[4]);
                         assertThat(IntStream.of(got[3], got[0])).containsExactly(7, 8);
                     }
+                });
+    }
+
+    /** Forming blocks in native code, so ranks of one process would wait for carriers that wait. */
+    @Test
+    void groupsAreMadeOnPlatformThreads() throws Exception {
+        onVirtualThreads(
+                (group, peer) -> {
+                    assertThatThrownBy(() -> join(HashStore.create(Duration.ofSeconds(1)), 0))
+                            .isInstanceOf(UsageException.class)
+                            .hasMessageContaining("build()")
+                            .hasMessageContaining("platform thread");
+                    assertThatThrownBy(() -> group.newGroup(List.of(0, 1)))
+                            .isInstanceOf(UsageException.class);
+                    assertThatThrownBy(() -> group.split(0, 0)).isInstanceOf(UsageException.class);
                 });
     }
 }

@@ -16,6 +16,7 @@ import org.jccl.SyncCollectives;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.Work;
+import org.jccl.internal.backend.VirtualThreads;
 import org.jccl.internal.checks.Lists;
 import org.jccl.internal.checks.Require;
 import org.jccl.internal.engine.Engine;
@@ -255,28 +256,35 @@ public final class DefaultProcessGroup implements ProcessGroup {
     }
 
     private Optional<ProcessGroup> newGroup(List<Integer> ranks, Optional<BackendOptions> options) {
+        VirtualThreads.refuseForming(group.context(), "newGroup");
         List<Integer> members = Lists.copy(ranks, new Integer[0], group.context(), "ranks");
         return group.newGroup(members, options).map(DefaultProcessGroup::new);
     }
 
     @Override
     public Optional<ProcessGroup> split(int color, int key) {
-        return group.split(color, key, Optional.empty()).map(DefaultProcessGroup::new);
+        return split(color, key, Optional.empty());
     }
 
     @Override
     public Optional<ProcessGroup> split(int color, int key, BackendOptions options) {
-        Optional<BackendOptions> given = Optional.of(Require.nonNull(options, "options"));
-        return group.split(color, key, given).map(DefaultProcessGroup::new);
+        return split(color, key, Optional.of(Require.nonNull(options, "options")));
+    }
+
+    private Optional<ProcessGroup> split(int color, int key, Optional<BackendOptions> options) {
+        VirtualThreads.refuseForming(group.context(), "split");
+        return group.split(color, key, options).map(DefaultProcessGroup::new);
     }
 
     @Override
     public ProcessGroup shrink(Duration gracePeriod) {
+        VirtualThreads.refuseForming(group.context(), "shrink");
         return new DefaultProcessGroup(group.shrink(gracePeriod));
     }
 
     @Override
     public ProcessGroup reconfigure(Duration patience) {
+        VirtualThreads.refuseForming(group.context(), "reconfigure");
         return new DefaultProcessGroup(group.reconfigure(patience));
     }
 

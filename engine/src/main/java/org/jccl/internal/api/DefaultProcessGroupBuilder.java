@@ -25,6 +25,7 @@ import org.jccl.bootstrap.Membership;
 import org.jccl.bootstrap.Rendezvous;
 import org.jccl.internal.backend.Backend;
 import org.jccl.internal.backend.Backends;
+import org.jccl.internal.backend.VirtualThreads;
 import org.jccl.internal.checks.Require;
 import org.jccl.internal.group.GroupKeys;
 import org.jccl.internal.group.WorldAgreement;
@@ -213,6 +214,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     @Override
     public ProcessGroup build() {
         long start = System.nanoTime();
+        VirtualThreads.refuseForming(FailureContext.NONE, "build()");
         if (store.isEmpty() && initMethod.orElse(ENVIRONMENT).equals(ENVIRONMENT)) {
             ErrorFile.in(System.getenv())
                     .ifPresent(file -> file.recordUncaught(Thread.currentThread()));

@@ -3,6 +3,8 @@ package org.jccl.internal.backend;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
 
 /** Distinguishes virtual threads from platform threads, on any Java version. */
 public final class VirtualThreads {
@@ -17,6 +19,21 @@ public final class VirtualThreads {
             return IS_VIRTUAL != null && (boolean) IS_VIRTUAL.invokeExact(Thread.currentThread());
         } catch (Throwable e) {
             throw new IllegalStateException(e);
+        }
+    }
+
+    /**
+     * Throws if the calling thread is virtual. Forming a group blocks in native code, which pins
+     * the carriers that other ranks of this process may need.
+     */
+    public static void refuseForming(FailureContext where, String call) {
+        if (isCurrent()) {
+            throw new UsageException(
+                    where,
+                    call
+                            + ": a group cannot be made on a virtual thread, because forming it blocks"
+                            + " in native code; call it on a platform thread. Operations may be"
+                            + " issued on virtual threads if the backend allows it");
         }
     }
 

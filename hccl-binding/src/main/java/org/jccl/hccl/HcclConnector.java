@@ -80,8 +80,9 @@ final class HcclConnector {
                 config.parent().isEmpty()
                         ? RankTableFile.of(options, System.getenv())
                         : Optional.empty();
-        if (table.isPresent()) {
-            connectByTable(table.get());
+        Optional<Path> checked = table.flatMap(this::check);
+        if (checked.isPresent()) {
+            connectByTable(checked.get());
         } else {
             connectByRootInfo();
         }
@@ -154,15 +155,17 @@ final class HcclConnector {
                 System.getenv());
     }
 
-    private void connectByTable(Path given) {
-        Path file =
-                RankTableFile.check(
-                        given,
-                        config.rank(),
-                        config.size(),
-                        config.device().index(),
-                        libraries,
-                        member.left());
+    private Optional<Path> check(Path given) {
+        return RankTableFile.check(
+                given,
+                config.rank(),
+                config.size(),
+                config.device().index(),
+                libraries,
+                member.left());
+    }
+
+    private void connectByTable(Path file) {
         byte[] bytes = file.toString().getBytes(StandardCharsets.UTF_8);
         Memory path = new Memory(bytes.length + 1);
         path.clear();

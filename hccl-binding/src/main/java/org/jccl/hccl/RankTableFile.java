@@ -54,9 +54,9 @@ final class RankTableFile {
      * @param device the number of this rank's device in this process
      * @param libraries to query the physical number of the device
      * @param timeout how long to wait for a table that is still being made
-     * @return the absolute path
+     * @return the absolute path, or empty if HCCL cannot form the world by this table
      */
-    static Path check(
+    static Optional<Path> check(
             Path given, int rank, int size, int device, HcclLibraries libraries, Duration timeout) {
         Path file = given.toAbsolutePath();
         require(Files.isReadable(file), file, "cannot be read");
@@ -67,7 +67,10 @@ final class RankTableFile {
                 "has a path that is too long for HCCL");
         RankTable.awaitCompleted(file, timeout);
         RankTable table = RankTable.read(file);
-        checkForm(table.format(), file, libraries.chip());
+        boolean forms = table.format() != RankTableFormat.HCCL_GROUP_LIST || table.formsWorlds();
+        if (forms) {
+            checkForm(table.format(), file, libraries.chip());
+        }
         require(
                 table.size() == size,
                 file,
@@ -88,7 +91,7 @@ final class RankTableFile {
                         + (right.isPresent()
                                 ? ": leave out the device, or name npu:" + right.getAsInt()
                                 : ": this process does not see that device, see " + VISIBLE));
-        return file;
+        return forms ? Optional.of(file) : Optional.empty();
     }
 
     /**

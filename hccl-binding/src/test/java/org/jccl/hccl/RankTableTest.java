@@ -97,6 +97,33 @@ final class RankTableTest {
         }
     }
 
+    /** As ModelArts writes it: HCCL itself takes the number of the rank for the name of a pod. */
+    @Test
+    void aTableByWhichHcclFormsNoWorldGivesRanksAndDevices() throws Exception {
+        Path table = folder.resolve("group_list.json");
+        Files.writeString(
+                table,
+                """
+                {"status": "completed", "group_count": "1", "group_list": [{
+                  "group_name": "world", "instance_count": "1", "device_count": "2",
+                  "instance_list": [{"pod_name": "w0", "server_id": "127.0.0.1", "devices": [
+                    {"device_id": "0", "device_ip": "192.168.40.10"},
+                    {"device_id": "1", "device_ip": "192.168.40.11"}]}]}]}
+                """);
+        assertThat(RankTable.read(table).formsWorlds()).isFalse();
+        World.run(
+                2,
+                World.TIMEOUT,
+                HcclOptions.builder().rankTable(table).build(),
+                (group, device) -> {
+                    try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 1)) {
+                        tensor.copyFrom(new float[] {group.rank() + 1});
+                        group.allReduce(tensor, ReduceOp.SUM).await();
+                        assertThat(tensor.copyTo(new float[1])).containsExactly(3);
+                    }
+                });
+    }
+
     @Test
     void tableThatDoesNotFitIsRefusedBeforeHcclReadsIt() throws Exception {
         refused(folder.resolve("none.json"), 1, "cannot be read");

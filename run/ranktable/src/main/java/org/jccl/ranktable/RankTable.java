@@ -224,6 +224,22 @@ public final class RankTable {
     }
 
     /**
+     * Whether HCCL forms a world by this table. It refuses a {@code group_list} without a {@code
+     * deploy_mode}, as ModelArts writes it, because it takes the number of the rank for the name of
+     * a pod. Such a table gives ranks and devices only.
+     *
+     * @return false for a table of SCCL, too
+     */
+    public boolean formsWorlds() {
+        return switch (format) {
+            case SCCL_1_0, SCCL_SERVER_LIST -> false;
+            case HCCL_1_0, HCCL_1_2, HCCL_2_0 -> true;
+            case HCCL_GROUP_LIST ->
+                    json instanceof Json.Obj table && table.fields().containsKey("deploy_mode");
+        };
+    }
+
+    /**
      * Number of ranks.
      *
      * @return the world size, at least 1

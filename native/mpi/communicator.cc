@@ -32,7 +32,8 @@ class Pause {
     polls_++;
     if (isLong()) {
       sleep(kLongSleepMicros);
-    } else if (crowded && polls_ > kYields) {
+    } else if (polls_ > kYields && (crowded || requests > 0)) {
+      // Also beside a thread that is inside: polls would take the library's only lock from it.
       sleep(kSleepMicros);
     } else if (crowded || polls_ > kPolls) {
       sched_yield();
@@ -195,13 +196,26 @@ bool Communicator::isCompared(const Call& call) const {
 }
 
 // Of all that was issued: else a rank's larger message could meet an earlier, smaller part of another. By a communicator of
-// its own, since ranks that disagree may not compare in the same calls. It is polled, so that an abort ends it: ranks that
-// have compared have all arrived, and the call after it does not wait for one that never comes.
+// its own, since ranks that disagree may not compare in the same calls. Where all calls are compared that is polled, so that
+// an abort ends it: ranks that have compared have all arrived, and the call after it does not wait for one that never comes.
 void Communicator::compare(uint64_t splits) {
   mine_ = traffic_.collectives();
   sumOfAll_ = mine_ + splits;
-  check(
-      MPI_Iallreduce(MPI_IN_PLACE, &sumOfAll_, 1, MPI_UINT64_T, MPI_SUM, comparisons_, &comparison_), "MPI_Iallreduce");
+  if (options_.checked) {
+    check(
+        MPI_Iallreduce(MPI_IN_PLACE, &sumOfAll_, 1, MPI_UINT64_T, MPI_SUM, comparisons_, &comparison_),
+        "MPI_Iallreduce");
+    awaitComparison();
+  } else {
+    check(MPI_Allreduce(MPI_IN_PLACE, &sumOfAll_, 1, MPI_UINT64_T, MPI_SUM, comparisons_), "MPI_Allreduce");
+  }
+  if (sumOfAll_ != mine_ * static_cast<uint64_t>(size_)) {
+    throw Failure(
+        kMismatch, "the ranks have not issued the same operations with the same arguments, in this call or before it");
+  }
+}
+
+void Communicator::awaitComparison() {
   try {
     waitFor([this] {
       Deferred::ofProcess().advance();
@@ -213,10 +227,6 @@ void Communicator::compare(uint64_t splits) {
     abandoned_ = true;
     requests++;
     throw;
-  }
-  if (sumOfAll_ != mine_ * static_cast<uint64_t>(size_)) {
-    throw Failure(
-        kMismatch, "the ranks have not issued the same operations with the same arguments, in this call or before it");
   }
 }
 

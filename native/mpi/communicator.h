@@ -112,6 +112,7 @@ class Communicator {
 
   bool isCompared(const Call& call) const;
   void compare(uint64_t splits);
+  void awaitComparison();
   void startSend(Message& m, void* data, int64_t count, int type, int peer);
   void startReceive(Message& m);
   bool startMatchedReceive(Message& m);

@@ -33,6 +33,9 @@ bool initialisedHere = false;
 // Exit codes above it are those of signals.
 constexpr int kSignals = 128;
 
+// The process that initialised MPI.
+pid_t process = 0;
+
 // Whether this process ends the job.
 std::atomic<bool> ending{false};
 
@@ -108,8 +111,8 @@ void atExit(int code, void*) {
   if (ending) {
     _exit(code);  // MPI_Abort leaves by exit, beside threads that still run
   }
-  if (isFinalized() || code > kSignals) {
-    return;  // of a signal, which the launcher has sent or sees
+  if (getpid() != process || isFinalized() || code > kSignals) {
+    return;  // of a forked process, or of a signal, which the launcher has sent or sees
   }
   if (code == 0 && finalize()) {
     return;
@@ -139,6 +142,7 @@ bool init() {
   } else {
     jccl::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
     initialisedHere = true;
+    process = getpid();
     on_exit(atExit, nullptr);  // after MPI's own, and so before them
     jccl::check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     jccl::check(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");

@@ -99,8 +99,8 @@ JCCL_MPI_CALL int jccl_mpi_await(int64_t handle, int64_t request) noexcept;
 // 1 when an operation was given up that the library may still run, with its memory; else 0.
 JCCL_MPI_CALL int jccl_mpi_abandoned(int64_t handle) noexcept;
 
-// Wakes the calls that wait for messages and comparisons with kAborted and refuses later ones; nothing ends a collective that is in the
-// library's hands. Safe from any thread.
+// Wakes the calls that wait for messages and comparisons with kAborted and refuses later ones. Nothing ends a collective
+// that is in the library's hands. Safe from any thread.
 JCCL_MPI_CALL void jccl_mpi_abort(int64_t handle) noexcept;
 
 // The library's communicator is freed later, when all members have closed and nothing of it is left; see retired.h.

@@ -618,31 +618,33 @@ public final class HostEngine extends Engine implements HostMemoryUses.Group {
 
     @Override
     public void onFailure() {
+        HostWork inside;
+        synchronized (running) {
+            inside = taken;
+        }
         // Not left to the thread that has the queue lock, which may be stuck inside the library.
         refuseQueue();
         if (endless && !queueLock.isHeld()) {
-            leaveCollective();
+            leaveCollective(inside);
         }
     }
 
     /**
      * A thread may never return from the library. If that is the worker, others need not wait for
      * it; the work keeps its memory. If it is a thread of the program, the job ends.
+     *
+     * @param work the one that the worker took last, or null
      */
-    private void leaveCollective() {
-        HostWork work;
-        synchronized (running) {
-            work = taken;
-        }
+    private void leaveCollective(HostWork work) {
         if (work != null) {
             work.complete(-1, failure.get());
         }
         // It may be just returning.
         long deadline = System.nanoTime() + abortGracePeriod.toNanos();
-        OperationKind inside;
-        while ((inside = synchronousCollective()) != null) {
+        OperationKind kind;
+        while ((kind = synchronousCollective()) != null) {
             if (System.nanoTime() - deadline > 0) {
-                endJob(inside, communicator::endJob);
+                endJob(kind, communicator::endJob);
             }
             LockSupport.parkNanos(1_000_000);
         }

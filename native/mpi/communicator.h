@@ -1,4 +1,4 @@
-// One rank's end of a group: an MPI communicator, its operations under way, and how to wait for them.
+// One rank's end of a group: an MPI communicator, its collectives, and its messages under way.
 #pragma once
 
 #include <mpi.h>
@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "group_thread.h"
-#include "operation_pool.h"
+#include "call.h"
+#include "message.h"
 #include "retired.h"
 
 namespace jccl {
@@ -50,19 +50,20 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  // Each returns a request, or 0 when it is complete. One thread at a time issues collectives.
-  int64_t collective(Mode mode, const Call& call);
-  int64_t send(Mode mode, void* data, int64_t count, int type, int peer, int tag);
-  int64_t receive(Mode mode, void* data, int64_t count, int type, int peer, int tag);
+  // Blocks inside the library until it is over. One thread at a time makes collectives.
+  void collective(const Call& call);
 
-  // Gives a deferred operation to the library if that may be done now, or notes why it failed. Returns whether it is not
+  Message* send(void* data, int64_t count, int type, int peer, int tag);
+  Message* receive(void* data, int64_t count, int type, int peer, int tag);
+
+  // Gives a deferred receive to the library if that may be done now, or notes why it failed. Returns whether it is not
   // to be deferred any longer.
-  bool issueIfReady(Operation& operation);
+  bool issueIfReady(Message& receive);
 
-  bool test(Operation* operation);
+  bool test(Message* message);
 
   // Returns the sender of a receive, else -1.
-  int await(Operation* operation);
+  int await(Message* message);
 
   // So that all tags that stand for one of the user's are below ours.
   int largestUserTag() const { return (largestTag() - 1) / tagsOfOne_ - 1; }
@@ -81,82 +82,75 @@ class Communicator {
     MPI_Datatype type;
   };
 
-  template <typename Blocking, typename Nonblocking, typename... Arguments>
-  void issue(
-      Operation& o, const char* name, Blocking blocking, Nonblocking nonblocking, Arguments... arguments) {
-    if (o.way != Way::kPolled) {
-      requireNotAborted();
-      check(blocking(arguments..., comm_), name);
-      return;
-    }
-    start(o, name, nonblocking, arguments...);
-  }
-
-  template <typename Nonblocking, typename... Arguments>
-  void start(Operation& o, const char* name, Nonblocking nonblocking, Arguments... arguments) {
-    const int code = nonblocking(arguments..., comm_, o.next());
-    if (code != MPI_SUCCESS) {
-      o.requests.pop_back();
-      check(code, name);
-    }
-  }
-
-  template <typename Start>
-  int64_t run(Mode mode, Operation* operation, Start&& start);
-
-  template <typename IsOver>
-  void waitFor(const Operation& o, IsOver&& isOver);
+  // What a collective needs beside its arguments, reused since vectors keep their memory.
+  struct Workspace {
+    std::vector<MPI_Datatype> ownTypes;
+    std::vector<char> scratch;
+    // Of the forms with parts of different sizes: counts and places of what is sent and received.
+    std::vector<int> sendCounts;
+    std::vector<int> sendPlaces;
+    std::vector<int> receiveCounts;
+    std::vector<int> receivePlaces;
+    std::vector<MPI_Datatype> sendTypes;
+    std::vector<MPI_Datatype> receiveTypes;
+  };
 
   Communicator(MPI_Comm comm, MPI_Comm comparisons, bool owned, Options options);
 
-  Way wayOf(const Call& call) const;
-  bool isCompared(const Operation& o) const;
-  void beginComparison(Operation& o, uint64_t splits);
-  bool hasCompared(Operation& o);
-  bool bringForward(Operation& o);
-  bool isOnThread(const Operation& o) const;
-  void keepCounts(Operation& o) const;
-  void defer(Operation& o);
-  void startSend(Operation& o, void* data, int64_t count, int type, int peer, int tag);
-  void startReceive(Operation& o);
-  bool startMatchedReceive(Operation& o);
+  // One call of the library that blocks.
+  template <typename Function, typename... Arguments>
+  void issue(const char* name, Function function, Arguments... arguments) {
+    requireNotAborted();
+    check(function(arguments..., comm_), name);
+  }
 
-  void issueCollective(Operation& o);
-  void issueOnThread(Operation& o);
-  void barrier(Operation& o);
-  void broadcast(Operation& o, void* data, int64_t count, int type, int root);
-  void allReduce(Operation& o, const Call& c);
-  void reduce(Operation& o, const Call& c);
-  void allGather(Operation& o, const Call& c);
-  void allGatherV(Operation& o, const Call& c);
-  void gather(Operation& o, const Call& c);
-  void scatter(Operation& o, const Call& c);
-  void reduceScatter(Operation& o, const Call& c);
-  void reduceScatterV(Operation& o, const Call& c);
-  void allToAll(Operation& o, const Call& c);
-  void allToAllV(Operation& o, const Call& c);
+  template <typename IsOver>
+  void waitFor(IsOver&& isOver);
+
+  template <typename Start>
+  Message* begin(Start&& start);
+
+  bool isCompared(const Call& call) const;
+  void compare(uint64_t splits);
+  void awaitComparison();
+  void startSend(Message& m, void* data, int64_t count, int type, int peer);
+  void startReceive(Message& m);
+  bool startMatchedReceive(Message& m);
+
+  void make(const Call& call);
+  void broadcast(void* data, int64_t count, int type, int root);
+  void allReduce(const Call& c);
+  void reduce(const Call& c);
+  void allGather(const Call& c);
+  void allGatherV(const Call& c);
+  void gather(const Call& c);
+  void scatter(const Call& c);
+  void reduceScatter(const Call& c);
+  void reduceScatterV(const Call& c);
+  void allToAll(const Call& c);
+  void allToAllV(const Call& c);
 
   int64_t mostOfOneCall(int type) const;
   bool isLarge(WideCount count, int type) const { return count > mostOfOneCall(type); }
   template <typename Move>
   void inParts(int64_t count, int type, Move&& move) const;
-  Elements elements(Operation& o, int64_t count, int type);
-  MPI_Datatype wholeParts(Operation& o, int64_t count, int type);
-  const void* premultiplied(Operation& o, const Call& c, int64_t count);
-  void averageLater(Operation& o, const Call& c, int64_t count);
+  Elements elements(int64_t count, int type);
+  Elements elements(Message& m, int64_t count, int type) const;
+  MPI_Datatype own(MPI_Datatype made);
+  MPI_Datatype wholeParts(int64_t count, int type);
+  const void* premultiplied(const Call& c, int64_t count);
+  void divide(const Call& c, int64_t count) const;
   void place(
-      Operation& o, const int64_t* counts, int type, std::vector<int>& sizes, std::vector<int>& places,
+      const int64_t* counts, int type, std::vector<int>& sizes, std::vector<int>& places,
       std::vector<MPI_Datatype>& types);
-  void reduceTo(Operation& o, const Call& c, int root, const void* in, int64_t count);
+  void reduceTo(const Call& c, int root, const void* in, int64_t count);
 
   void requireNotAborted() const;
   int tagOf(int tag, int64_t count, int type) const;
-  void giveBack(Operation* operation);
-  void giveUp(Operation* operation);
-  void takeBack(Operation& receive) const;
-  bool isComplete(const Operation& operation) const;
-  bool poll(Operation& operation);
-  int finish(Operation& operation);
+  void giveUp(Message* message);
+  void takeBack(Message& receive) const;
+  bool poll(Message& message);
+  int finish(Message& message);
 
   const MPI_Comm comm_;
   const MPI_Comm comparisons_;
@@ -174,17 +168,20 @@ class Communicator {
   std::atomic<bool> aborted_{false};
   // When, if it was; written before the flag.
   std::atomic<std::chrono::steady_clock::duration> abortedAt_{};
-  // A collective failed: those after it are not started any more, since messages of that one would arrive in them.
-  std::atomic<bool> failed_{false};
   std::atomic<bool> abandoned_{false};
-  OperationPool operations_;
-  GroupThread thread_;
+  MessagePool messages_;
+  Workspace work_;
+
+  // What ranks compare: what this one has issued, and the sum of what all have.
+  uint64_t mine_ = 0;
+  uint64_t sumOfAll_ = 0;
+  MPI_Request comparison_ = MPI_REQUEST_NULL;
 };
 
-// Whether the library has operations of this process in its hands.
-bool operationsAreUnderWay();
+// Number of groups that this process has not closed.
+int openGroups();
 
-// The time in which a thread is in a call of the library that waits for others and is no operation.
+// The time in which a thread is in a call of the library that waits for others.
 class InsideLibrary final {
  public:
   InsideLibrary();

@@ -1,20 +1,20 @@
-// Operations that were issued but are not yet in the library's hands: probe-before-receive, and the same for collectives.
+// Receives that were issued but are not yet in the library's hands: probe before receive.
 //
 // Open MPI (4.1, 5.0) writes a message that is longer than what the receiver expects past the end of its memory, when it fetches
 // or puts it straight there, as it does above the size that it sends eagerly. So a receive of more than that is given to
-// it only when the message is there and its length known, and such a collective only when the ranks have compared what
-// they are about to do. Shorter receives have tags that no long message has. Whoever waits for anything brings all of
-// them forward, as MPI does with what it has in hand.
+// it only when the message is there and its length known. Shorter receives have tags that no long message has. Whoever
+// waits for anything brings all of them forward, as MPI does with what it has in hand.
 #pragma once
 
 #include <atomic>
 #include <mutex>
-#include <utility>
 #include <vector>
 
-#include "operation.h"
+#include "message.h"
 
 namespace jccl {
+
+class Communicator;
 
 class Deferred {
  public:
@@ -23,13 +23,10 @@ class Deferred {
 
   bool isEmpty() const { return count_ == 0; }
 
-  void add(Communicator& owner, Operation& operation);
+  void add(Communicator& owner, Message& message);
 
-  // Takes an operation back. Afterwards nobody else uses it.
-  void remove(Operation& operation);
-
-  // Whether something of this communicator must be issued first.
-  bool holdsCollectiveOf(const Communicator& owner);
+  // Takes a receive back. Afterwards nobody else uses it.
+  void remove(Message& message);
 
   // Issues what can be. Does nothing while another thread does.
   void advance() {
@@ -38,12 +35,22 @@ class Deferred {
     }
   }
 
+  // While it exists, a thread of this process brings forward what is deferred: the one that made it is inside the library.
+  class Meanwhile {
+   public:
+    Meanwhile();
+    ~Meanwhile();
+    Meanwhile(const Meanwhile&) = delete;
+    Meanwhile& operator=(const Meanwhile&) = delete;
+
+   private:
+    const bool helped_;
+  };
+
  private:
   struct Entry {
     Communicator* owner;
-    Operation* operation;
-
-    bool isReceive() const { return operation->expected >= 0; }
+    Message* message;
   };
 
   void advanceAll();

@@ -1,9 +1,13 @@
 #include "jccl_mpi.h"
 
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -20,12 +24,20 @@ namespace {
 using jccl::Call;
 using jccl::Communicator;
 using jccl::Failure;
-using jccl::Mode;
-using jccl::Operation;
+using jccl::Message;
 
 thread_local std::string message;
 
 bool initialisedHere = false;
+
+// Exit codes above it are those of signals.
+constexpr int kSignals = 128;
+
+// The process that initialised MPI.
+pid_t process = 0;
+
+// Whether this process ends the job.
+std::atomic<bool> ending{false};
 
 int noted(int status, const char* text) noexcept {
   try {
@@ -54,8 +66,63 @@ Communicator& communicator(int64_t handle) { return *reinterpret_cast<Communicat
 
 void* memory(int64_t address) { return reinterpret_cast<void*>(address); }
 
-int64_t collective(int64_t handle, int64_t mode, const Call& call) noexcept {
-  return guarded<int64_t>([&] { return communicator(handle).collective(static_cast<Mode>(mode), call); });
+int collective(int64_t handle, const Call& call) noexcept {
+  return guarded<int>([&] {
+    communicator(handle).collective(call);
+    return jccl::kOk;
+  });
+}
+
+bool isFinalized() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  return finalized != 0;
+}
+
+// Other ranks close at the same time as a rule, and some libraries tell of messages that were not received.
+void reapForAMoment() {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (!jccl::reapRetired() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+// Returns false where the library has operations in its hands, with which MPI_Finalize may never return.
+bool finalize() {
+  if (!initialisedHere || isFinalized()) {
+    return true;
+  }
+  jccl::stopProgress();
+  if (!jccl::endOperations()) {
+    return false;
+  }
+  guarded<int>([] {
+    reapForAMoment();
+    return jccl::kOk;
+  });
+  jccl::freeOperations();
+  MPI_Finalize();
+  return true;
+}
+
+// The last that the process does, and the first place that knows its exit code: a shutdown hook of Java does not. Other
+// ranks would wait in MPI_Finalize, or in a collective, for one that has failed.
+void atExit(int code, void*) {
+  if (ending) {
+    _exit(code);  // MPI_Abort leaves by exit, beside threads that still run
+  }
+  if (getpid() != process || isFinalized() || code > kSignals) {
+    return;  // of a forked process, or of a signal, which the launcher has sent or sees
+  }
+  if (code == 0 && finalize()) {
+    return;
+  }
+  std::fprintf(
+      stderr,
+      "jccl: this process exits with code %d and %s. This ends the job: the other ranks would wait. Close groups before the"
+      " end of the program.\n",
+      code, jccl::openGroups() > 0 ? "an open group" : "operations that MPI has not completed");
+  jccl_mpi_end_job(code == 0 ? 1 : code);
 }
 
 // Returns whether MPI was not initialised before.
@@ -75,6 +142,8 @@ bool init() {
   } else {
     jccl::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
     initialisedHere = true;
+    process = getpid();
+    on_exit(atExit, nullptr);  // after MPI's own, and so before them
     jccl::check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     jccl::check(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }
@@ -91,14 +160,6 @@ bool init() {
     jccl::prepareProgress();
   }
   return !flag;
-}
-
-// Other ranks close at the same time as a rule, and some libraries tell of messages that were not received.
-void reapForAMoment() {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  while (!jccl::reapRetired() && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
 }
 
 // Of a group that could not be made. Other members may have made theirs, so it is freed as those of closed groups are.
@@ -208,29 +269,19 @@ int jccl_mpi_progress() noexcept {
 }
 
 void jccl_mpi_exit() noexcept {
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (!initialisedHere || finalized) {
-    return;
+  if (jccl::openGroups() == 0) {
+    finalize();
   }
-  jccl::stopProgress();
-  if (!jccl::endOperations()) {
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    return;
-  }
-  guarded<int>([] {
-    reapForAMoment();
-    return jccl::kOk;
-  });
-  jccl::freeOperations();
-  MPI_Finalize();
+}
+
+void jccl_mpi_end_job(int code) noexcept {
+  ending = true;
+  MPI_Abort(MPI_COMM_WORLD, code);
 }
 
 int jccl_mpi_largest_tag() noexcept { return jccl::largestTag() - 1; }
 
 int jccl_mpi_takes_cuda() noexcept { return jccl::takesCuda() ? 1 : 0; }
-
-int jccl_mpi_starts_on_devices() noexcept { return jccl::isOpenMpi() ? 0 : 1; }
 
 int jccl_mpi_reduces_on_devices(int type, int kind) noexcept { return jccl::reducesWithoutHost(type, kind) ? 1 : 0; }
 
@@ -247,91 +298,84 @@ int64_t jccl_mpi_shared_world() noexcept {
   return guarded<int64_t>([] { return reinterpret_cast<int64_t>(Communicator::sharedWorld()); });
 }
 
-int64_t jccl_mpi_barrier(int64_t handle, int64_t mode) noexcept { return collective(handle, mode, {jccl::kBarrier}); }
+int jccl_mpi_barrier(int64_t handle) noexcept { return collective(handle, {jccl::kBarrier}); }
 
-int64_t jccl_mpi_broadcast(
-    int64_t handle, int64_t data, int64_t count, int type, int root, int64_t mode) noexcept {
-  return collective(handle, mode, {jccl::kBroadcast, nullptr, memory(data), count, type, 0, 0, root});
+int jccl_mpi_broadcast(
+    int64_t handle, int64_t data, int64_t count, int type, int root) noexcept {
+  return collective(handle, {jccl::kBroadcast, nullptr, memory(data), count, type, 0, 0, root});
 }
 
-int64_t jccl_mpi_all_reduce(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor,
-    int64_t mode) noexcept {
-  return collective(handle, mode, {jccl::kAllReduce, memory(in), memory(out), count, type, kind, factor});
+int jccl_mpi_all_reduce(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor) noexcept {
+  return collective(handle, {jccl::kAllReduce, memory(in), memory(out), count, type, kind, factor});
 }
 
-int64_t jccl_mpi_reduce(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor, int root,
-    int64_t mode) noexcept {
-  return collective(handle, mode, {jccl::kReduce, memory(in), memory(out), count, type, kind, factor, root});
+int jccl_mpi_reduce(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor, int root) noexcept {
+  return collective(handle, {jccl::kReduce, memory(in), memory(out), count, type, kind, factor, root});
 }
 
-int64_t jccl_mpi_all_gather(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int64_t mode) noexcept {
-  return collective(handle, mode, {jccl::kAllGather, memory(in), memory(out), count, type});
+int jccl_mpi_all_gather(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type) noexcept {
+  return collective(handle, {jccl::kAllGather, memory(in), memory(out), count, type});
 }
 
-int64_t jccl_mpi_all_gather_v(
-    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int64_t mode) noexcept {
+int jccl_mpi_all_gather_v(
+    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type) noexcept {
   return collective(
-      handle, mode, {jccl::kAllGatherV, memory(in), memory(out), 0, type, 0, 0, 0, nullptr, counts});
+      handle, {jccl::kAllGatherV, memory(in), memory(out), 0, type, 0, 0, 0, nullptr, counts});
 }
 
-int64_t jccl_mpi_gather(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root, int64_t mode) noexcept {
-  return collective(handle, mode, {jccl::kGather, memory(in), memory(out), count, type, 0, 0, root});
+int jccl_mpi_gather(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root) noexcept {
+  return collective(handle, {jccl::kGather, memory(in), memory(out), count, type, 0, 0, root});
 }
 
-int64_t jccl_mpi_scatter(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root, int64_t mode) noexcept {
-  return collective(handle, mode, {jccl::kScatter, memory(in), memory(out), count, type, 0, 0, root});
+int jccl_mpi_scatter(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root) noexcept {
+  return collective(handle, {jccl::kScatter, memory(in), memory(out), count, type, 0, 0, root});
 }
 
-int64_t jccl_mpi_reduce_scatter(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor,
-    int64_t mode) noexcept {
-  return collective(handle, mode, {jccl::kReduceScatter, memory(in), memory(out), count, type, kind, factor});
+int jccl_mpi_reduce_scatter(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor) noexcept {
+  return collective(handle, {jccl::kReduceScatter, memory(in), memory(out), count, type, kind, factor});
 }
 
-int64_t jccl_mpi_reduce_scatter_v(
-    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int kind, double factor,
-    int64_t mode) noexcept {
+int jccl_mpi_reduce_scatter_v(
+    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int kind, double factor) noexcept {
   return collective(
-      handle, mode, {jccl::kReduceScatterV, memory(in), memory(out), 0, type, kind, factor, 0, counts, nullptr});
+      handle, {jccl::kReduceScatterV, memory(in), memory(out), 0, type, kind, factor, 0, counts, nullptr});
 }
 
-int64_t jccl_mpi_all_to_all(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int64_t mode) noexcept {
-  return collective(handle, mode, {jccl::kAllToAll, memory(in), memory(out), count, type});
+int jccl_mpi_all_to_all(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type) noexcept {
+  return collective(handle, {jccl::kAllToAll, memory(in), memory(out), count, type});
 }
 
-int64_t jccl_mpi_all_to_all_v(
-    int64_t handle, int64_t in, int64_t out, const int64_t* in_counts, const int64_t* out_counts, int type,
-    int64_t mode) noexcept {
+int jccl_mpi_all_to_all_v(
+    int64_t handle, int64_t in, int64_t out, const int64_t* in_counts, const int64_t* out_counts, int type) noexcept {
   return collective(
-      handle, mode, {jccl::kAllToAllV, memory(in), memory(out), 0, type, 0, 0, 0, in_counts, out_counts});
+      handle, {jccl::kAllToAllV, memory(in), memory(out), 0, type, 0, 0, 0, in_counts, out_counts});
 }
 
-int64_t jccl_mpi_send(
-    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t mode) noexcept {
+int64_t jccl_mpi_send(int64_t handle, int64_t data, int64_t count, int type, int peer, int tag) noexcept {
   return guarded<int64_t>([&] {
-    return communicator(handle).send(static_cast<Mode>(mode), memory(data), count, type, peer, tag);
+    return reinterpret_cast<int64_t>(communicator(handle).send(memory(data), count, type, peer, tag));
   });
 }
 
-int64_t jccl_mpi_recv(
-    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t mode) noexcept {
+int64_t jccl_mpi_recv(int64_t handle, int64_t data, int64_t count, int type, int peer, int tag) noexcept {
   return guarded<int64_t>([&] {
-    return communicator(handle).receive(static_cast<Mode>(mode), memory(data), count, type, peer, tag);
+    return reinterpret_cast<int64_t>(communicator(handle).receive(memory(data), count, type, peer, tag));
   });
 }
 
 int jccl_mpi_test(int64_t handle, int64_t request) noexcept {
-  return guarded<int>([&] { return communicator(handle).test(reinterpret_cast<Operation*>(request)) ? 1 : 0; });
+  return guarded<int>([&] { return communicator(handle).test(reinterpret_cast<Message*>(request)) ? 1 : 0; });
 }
 
 int jccl_mpi_await(int64_t handle, int64_t request) noexcept {
-  return guarded<int>([&] { return communicator(handle).await(reinterpret_cast<Operation*>(request)) + 1; });
+  return guarded<int>([&] { return communicator(handle).await(reinterpret_cast<Message*>(request)) + 1; });
 }
 
 int jccl_mpi_abandoned(int64_t handle) noexcept { return communicator(handle).abandoned() ? 1 : 0; }

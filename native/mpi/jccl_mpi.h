@@ -29,16 +29,18 @@ JCCL_MPI_CALL int jccl_mpi_start_progress() noexcept;
 // initialised MPI.
 JCCL_MPI_CALL int jccl_mpi_progress() noexcept;
 
-// MPI_Finalize where jccl_mpi_init initialised; MPI_Abort where operations are still in the library's hands.
+// The process exits: MPI_Finalize, where jccl_mpi_init initialised, all groups are closed, and the library has nothing in
+// its hands. Otherwise that is decided when the exit code is known, which ends the job unless it is 0.
 JCCL_MPI_CALL void jccl_mpi_exit() noexcept;
+
+// Ends all processes of the job with this exit code, and does not return as a rule.
+JCCL_MPI_CALL void jccl_mpi_end_job(int code) noexcept;
 
 // Largest tag of a user's message.
 JCCL_MPI_CALL int jccl_mpi_largest_tag() noexcept;
 
 // 1 when the library takes the memory of CUDA devices, else 0.
 JCCL_MPI_CALL int jccl_mpi_takes_cuda() noexcept;
-// 1 when it does so in collectives that do not block too. Open MPI does not: it copies with the host there.
-JCCL_MPI_CALL int jccl_mpi_starts_on_devices() noexcept;
 // 1 when a reduction leaves the host out, and so is for the memory of devices.
 JCCL_MPI_CALL int jccl_mpi_reduces_on_devices(int type, int kind) noexcept;
 
@@ -51,46 +53,43 @@ JCCL_MPI_CALL void jccl_mpi_set_largest_call(int64_t bytes) noexcept;
 JCCL_MPI_CALL int64_t jccl_mpi_create(
     const int* world_ranks, int size, int tag, int checked, int trusted, int on_device) noexcept;
 
-// MPI_COMM_WORLD itself, for worlds with members that are not Java. All collectives are the calls that block, since MPI does
-// not match those with others.
+// MPI_COMM_WORLD itself, for worlds with members that are not Java.
 JCCL_MPI_CALL int64_t jccl_mpi_shared_world() noexcept;
 
 // The largest tag of a message in a group; others are refused by the caller.
 JCCL_MPI_CALL int jccl_mpi_largest_user_tag(int64_t handle) noexcept;
 
-// Each returns 0 when it is complete, else a request above 0. mode is a Mode.
-JCCL_MPI_CALL int64_t jccl_mpi_barrier(int64_t handle, int64_t mode) noexcept;
-JCCL_MPI_CALL int64_t jccl_mpi_broadcast(
-    int64_t handle, int64_t data, int64_t count, int type, int root, int64_t mode) noexcept;
-JCCL_MPI_CALL int64_t jccl_mpi_all_reduce(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor, int64_t mode) noexcept;
-JCCL_MPI_CALL int64_t jccl_mpi_reduce(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor, int root,
-    int64_t mode) noexcept;
-JCCL_MPI_CALL int64_t jccl_mpi_all_gather(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int64_t mode) noexcept;
+// Collectives, which block until they are complete and return a Status. One thread at a time makes them.
+JCCL_MPI_CALL int jccl_mpi_barrier(int64_t handle) noexcept;
+JCCL_MPI_CALL int jccl_mpi_broadcast(
+    int64_t handle, int64_t data, int64_t count, int type, int root) noexcept;
+JCCL_MPI_CALL int jccl_mpi_all_reduce(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor) noexcept;
+JCCL_MPI_CALL int jccl_mpi_reduce(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor, int root) noexcept;
+JCCL_MPI_CALL int jccl_mpi_all_gather(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type) noexcept;
 // Counts are one number a rank.
-JCCL_MPI_CALL int64_t jccl_mpi_all_gather_v(
-    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int64_t mode) noexcept;
-JCCL_MPI_CALL int64_t jccl_mpi_gather(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root, int64_t mode) noexcept;
-JCCL_MPI_CALL int64_t jccl_mpi_scatter(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root, int64_t mode) noexcept;
-JCCL_MPI_CALL int64_t jccl_mpi_reduce_scatter(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor, int64_t mode) noexcept;
-JCCL_MPI_CALL int64_t jccl_mpi_reduce_scatter_v(
-    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int kind, double factor,
-    int64_t mode) noexcept;
-JCCL_MPI_CALL int64_t jccl_mpi_all_to_all(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int64_t mode) noexcept;
-JCCL_MPI_CALL int64_t jccl_mpi_all_to_all_v(
-    int64_t handle, int64_t in, int64_t out, const int64_t* in_counts, const int64_t* out_counts, int type,
-    int64_t mode) noexcept;
+JCCL_MPI_CALL int jccl_mpi_all_gather_v(
+    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type) noexcept;
+JCCL_MPI_CALL int jccl_mpi_gather(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root) noexcept;
+JCCL_MPI_CALL int jccl_mpi_scatter(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root) noexcept;
+JCCL_MPI_CALL int jccl_mpi_reduce_scatter(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor) noexcept;
+JCCL_MPI_CALL int jccl_mpi_reduce_scatter_v(
+    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int kind, double factor) noexcept;
+JCCL_MPI_CALL int jccl_mpi_all_to_all(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type) noexcept;
+JCCL_MPI_CALL int jccl_mpi_all_to_all_v(
+    int64_t handle, int64_t in, int64_t out, const int64_t* in_counts, const int64_t* out_counts, int type) noexcept;
+// Messages. Each returns a request.
 JCCL_MPI_CALL int64_t jccl_mpi_send(
-    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t mode) noexcept;
+    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag) noexcept;
 // Peer -1 receives from any rank.
 JCCL_MPI_CALL int64_t jccl_mpi_recv(
-    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t mode) noexcept;
+    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag) noexcept;
 
 // 1 when jccl_mpi_await would return at once, 0 when not, or -Status.
 JCCL_MPI_CALL int jccl_mpi_test(int64_t handle, int64_t request) noexcept;
@@ -100,7 +99,8 @@ JCCL_MPI_CALL int jccl_mpi_await(int64_t handle, int64_t request) noexcept;
 // 1 when an operation was given up that the library may still run, with its memory; else 0.
 JCCL_MPI_CALL int jccl_mpi_abandoned(int64_t handle) noexcept;
 
-// Wakes the calls that wait with kAborted and refuses later ones. Safe from any thread.
+// Wakes the calls that wait for messages and comparisons with kAborted and refuses later ones. Nothing ends a collective
+// that is in the library's hands. Safe from any thread.
 JCCL_MPI_CALL void jccl_mpi_abort(int64_t handle) noexcept;
 
 // The library's communicator is freed later, when all members have closed and nothing of it is left; see retired.h.

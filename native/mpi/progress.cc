@@ -1,16 +1,18 @@
 #include "progress.h"
 
 #include <mpi.h>
+#include <signal.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "communicator.h"
 #include "deferred.h"
-#include "group_thread.h"
+#include "message.h"
 #include "types.h"
 
 namespace jccl {
@@ -66,14 +68,14 @@ Nothing* nothing = nullptr;
 
 void bringForward() {
   while (!stopped) {
-    if (!operationsAreUnderWay()) {
+    if (MessagePool::taken() == 0) {
       std::this_thread::sleep_for(kIdle);
       continue;
     }
     try {
       Deferred::ofProcess().advance();
     } catch (...) {
-      // Out of memory while a failure was noted; whoever waits for the operation tries it again.
+      // Out of memory while a failure was noted; whoever waits for the message tries it again.
     }
     try {
       progress();
@@ -87,6 +89,21 @@ void bringForward() {
 }
 
 }  // namespace
+
+std::thread startWithoutSignals(std::function<void()> body) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    std::thread thread(std::move(body));
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return thread;
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+}
 
 void prepareProgress() {
   std::lock_guard<std::mutex> lock(nothingMutex);

@@ -1,7 +1,13 @@
-// What moves the data of operations and of the library while the program is in no call of it.
+// What moves the data of messages and of the library while the program is in no call of it.
 #pragma once
 
+#include <functional>
+#include <thread>
+
 namespace jccl {
+
+// Starts a thread that gets no signals of the process: these belong to the threads of the JVM.
+std::thread startWithoutSignals(std::function<void()> body);
 
 // Once in a process, after MPI was initialised by this library and before other threads use it.
 void prepareProgress();
@@ -10,7 +16,7 @@ void prepareProgress();
 // library may not have sent yet that a message was received. Does nothing in a process that was not prepared.
 void progress();
 
-// Starts a thread that does so for as long as operations are under way, once in a process.
+// Starts a thread that does so for as long as messages are under way, once in a process.
 void startProgress();
 
 // Ends both; before MPI_Finalize.

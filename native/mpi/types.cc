@@ -88,12 +88,6 @@ Status statusOf(int errorClass) {
     case MPI_ERR_OP:
     case MPI_ERR_ARG:
       return kInvalid;
-#ifdef MPIX_ERR_PROC_FAILED
-    case MPIX_ERR_PROC_FAILED:
-    case MPIX_ERR_PROC_FAILED_PENDING:
-    case MPIX_ERR_REVOKED:
-      return kPeerLost;
-#endif
     default:
       return kInternal;
   }

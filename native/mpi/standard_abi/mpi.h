@@ -118,13 +118,10 @@ int MPI_Op_create(MPI_User_function* function, int commutes, MPI_Op* made);
 int MPI_Op_free(MPI_Op* op);
 
 int MPI_Test(MPI_Request* request, int* done, MPI_Status* status);
-int MPI_Testall(int count, MPI_Request requests[], int* done, MPI_Status statuses[]);
 int MPI_Wait(MPI_Request* request, MPI_Status* status);
 int MPI_Cancel(MPI_Request* request);
 int MPI_Get_elements_x(const MPI_Status* status, MPI_Datatype type, MPI_Count* count);
 
-int MPI_Send(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm);
-int MPI_Ssend(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm);
 int MPI_Isend(
     const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request);
 int MPI_Issend(
@@ -139,7 +136,6 @@ int MPI_Improbe(int peer, int tag, MPI_Comm comm, int* found, MPI_Message* messa
 int MPI_Imrecv(void* data, int count, MPI_Datatype type, MPI_Message* message, MPI_Request* request);
 
 int MPI_Barrier(MPI_Comm comm);
-int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request);
 int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm);
 int MPI_Ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request* request);
 int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
@@ -150,58 +146,29 @@ int MPI_Ireduce(
     const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request);
 int MPI_Reduce_scatter(
     const void* in, void* out, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm);
-int MPI_Ireduce_scatter(
-    const void* in, void* out, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request);
 int MPI_Reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
-int MPI_Ireduce_scatter_block(
-    const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request);
 int MPI_Allgather(
     const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, MPI_Comm comm);
-int MPI_Iallgather(
-    const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, MPI_Comm comm,
-    MPI_Request* request);
 int MPI_Allgatherv(
     const void* in, int in_count, MPI_Datatype in_type, void* out, const int out_counts[], const int places[],
     MPI_Datatype out_type, MPI_Comm comm);
-int MPI_Iallgatherv(
-    const void* in, int in_count, MPI_Datatype in_type, void* out, const int out_counts[], const int places[],
-    MPI_Datatype out_type, MPI_Comm comm, MPI_Request* request);
 int MPI_Gather(
     const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, int root,
     MPI_Comm comm);
-int MPI_Igather(
-    const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, int root,
-    MPI_Comm comm, MPI_Request* request);
 int MPI_Gatherv(
     const void* in, int in_count, MPI_Datatype in_type, void* out, const int out_counts[], const int places[],
     MPI_Datatype out_type, int root, MPI_Comm comm);
-int MPI_Igatherv(
-    const void* in, int in_count, MPI_Datatype in_type, void* out, const int out_counts[], const int places[],
-    MPI_Datatype out_type, int root, MPI_Comm comm, MPI_Request* request);
 int MPI_Scatter(
     const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, int root,
     MPI_Comm comm);
-int MPI_Iscatter(
-    const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, int root,
-    MPI_Comm comm, MPI_Request* request);
 int MPI_Scatterv(
     const void* in, const int in_counts[], const int places[], MPI_Datatype in_type, void* out, int out_count,
     MPI_Datatype out_type, int root, MPI_Comm comm);
-int MPI_Iscatterv(
-    const void* in, const int in_counts[], const int places[], MPI_Datatype in_type, void* out, int out_count,
-    MPI_Datatype out_type, int root, MPI_Comm comm, MPI_Request* request);
 int MPI_Alltoall(
     const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, MPI_Comm comm);
-int MPI_Ialltoall(
-    const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, MPI_Comm comm,
-    MPI_Request* request);
 int MPI_Alltoallw(
     const void* in, const int in_counts[], const int in_places[], const MPI_Datatype in_types[], void* out,
     const int out_counts[], const int out_places[], const MPI_Datatype out_types[], MPI_Comm comm);
-int MPI_Ialltoallw(
-    const void* in, const int in_counts[], const int in_places[], const MPI_Datatype in_types[], void* out,
-    const int out_counts[], const int out_places[], const MPI_Datatype out_types[], MPI_Comm comm,
-    MPI_Request* request);
 
 #ifdef __cplusplus
 }

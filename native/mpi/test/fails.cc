@@ -1,8 +1,7 @@
 // For tests, loaded before an MPI library: calls of MPI_Comm_set_errhandler fail from the one numbered FAIL_ERRHANDLER_FROM
 // on, up to the one before FAIL_ERRHANDLER_TO, and MPI_Cancel, MPI_Comm_dup, MPI_Comm_free and MPI_Comm_rank fail where
 // FAIL_CANCEL, FAIL_COMM_DUP, FAIL_COMM_FREE and FAIL_COMM_RANK are set. TAKEN_COMMUNICATORS of them exist before the first
-// group is made. Calls of MPI_Allreduce, MPI_Iallreduce and MPI_Isend of as many elements as STUCK_ALLREDUCE, STUCK_IALLREDUCE and
-// STUCK_ISEND say never return.
+// group is made. Calls of MPI_Allreduce and MPI_Isend of as many elements as STUCK_ALLREDUCE and STUCK_ISEND say never return.
 // Handles are as wide as a register in every family, or narrower.
 #include <dlfcn.h>
 #include <unistd.h>
@@ -55,13 +54,6 @@ __attribute__((visibility("default"))) int MPI_Allreduce(
     const void* in, void* out, int count, void* type, void* op, void* comm) {
   stickIf("STUCK_ALLREDUCE", count);
   return original<int(const void*, void*, int, void*, void*, void*)>("PMPI_Allreduce")(in, out, count, type, op, comm);
-}
-
-__attribute__((visibility("default"))) int MPI_Iallreduce(
-    const void* in, void* out, int count, void* type, void* op, void* comm, void* request) {
-  stickIf("STUCK_IALLREDUCE", count);
-  return original<int(const void*, void*, int, void*, void*, void*, void*)>("PMPI_Iallreduce")(
-      in, out, count, type, op, comm, request);
 }
 
 __attribute__((visibility("default"))) int MPI_Isend(

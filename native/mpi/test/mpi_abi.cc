@@ -303,21 +303,6 @@ int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
   return mpich("MPI_Test", handle.get(), done, filled.get());
 }
 
-int MPI_Testall(int count, MPI_Request* requests, int* done, MPI_Status* statuses) {
-  if (statuses != nullptr) {
-    fail("array of statuses", reinterpret_cast<intptr_t>(statuses));
-  }
-  std::vector<int> handles;
-  for (int i = 0; i < count; i++) {
-    handles.push_back(in(requests[i]));
-  }
-  const int code = mpich("MPI_Testall", count, handles.data(), done, reinterpret_cast<void*>(intptr_t{1}));
-  for (int i = 0; i < count; i++) {
-    requests[i] = out<MPI_Request>(handles[static_cast<size_t>(i)]);
-  }
-  return code;
-}
-
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
   auto handle = changed(request);
   Filled filled(status);
@@ -371,74 +356,75 @@ int MPI_Imrecv(void* data, int count, MPI_Datatype type, MPI_Message* message, M
   return mpich("MPI_Imrecv", data, count, in(type), taken.get(), handle.get());
 }
 
-// Sends and collectives have two forms, of which the second has a request.
+// What has no request, and what has one as its last argument.
 #define LIST(...) __VA_ARGS__
-#define BOTH(blocking, nonblocking, parameters, arguments)                            \
-  int MPI_##blocking(LIST parameters, MPI_Comm comm) {                                \
-    return mpich("MPI_" #blocking, LIST arguments, in(comm));                         \
-  }                                                                                   \
-  int MPI_##nonblocking(LIST parameters, MPI_Comm comm, MPI_Request* request) {       \
-    auto handle = made(request);                                                      \
-    return mpich("MPI_" #nonblocking, LIST arguments, in(comm), handle.get());             \
+#define BLOCKING(name, parameters, arguments) \
+  int MPI_##name(LIST parameters, MPI_Comm comm) { return mpich("MPI_" #name, LIST arguments, in(comm)); }
+#define STARTING(name, parameters, arguments)                                \
+  int MPI_##name(LIST parameters, MPI_Comm comm, MPI_Request* request) {     \
+    auto handle = made(request);                                             \
+    return mpich("MPI_" #name, LIST arguments, in(comm), handle.get());      \
   }
 
-BOTH(
-    Send, Isend, (const void* data, int count, MPI_Datatype type, int peer, int tag),
+STARTING(
+    Isend, (const void* data, int count, MPI_Datatype type, int peer, int tag),
     (data, count, in(type), peerIn(peer), tag))
-BOTH(
-    Ssend, Issend, (const void* data, int count, MPI_Datatype type, int peer, int tag),
+STARTING(
+    Issend, (const void* data, int count, MPI_Datatype type, int peer, int tag),
     (data, count, in(type), peerIn(peer), tag))
-BOTH(Bcast, Ibcast, (void* data, int count, MPI_Datatype type, int root), (data, count, in(type), root))
-BOTH(
-    Allreduce, Iallreduce, (const void* from, void* to, int count, MPI_Datatype type, MPI_Op op),
+BLOCKING(Bcast, (void* data, int count, MPI_Datatype type, int root), (data, count, in(type), root))
+STARTING(Ibcast, (void* data, int count, MPI_Datatype type, int root), (data, count, in(type), root))
+BLOCKING(
+    Allreduce, (const void* from, void* to, int count, MPI_Datatype type, MPI_Op op),
     (buffer(from), to, count, in(type), in(op)))
-BOTH(
-    Reduce, Ireduce, (const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, int root),
+STARTING(
+    Iallreduce, (const void* from, void* to, int count, MPI_Datatype type, MPI_Op op),
+    (buffer(from), to, count, in(type), in(op)))
+BLOCKING(
+    Reduce, (const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, int root),
     (buffer(from), to, count, in(type), in(op), root))
-BOTH(
-    Reduce_scatter, Ireduce_scatter, (const void* from, void* to, const int* counts, MPI_Datatype type, MPI_Op op),
+STARTING(
+    Ireduce, (const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, int root),
+    (buffer(from), to, count, in(type), in(op), root))
+BLOCKING(
+    Reduce_scatter, (const void* from, void* to, const int* counts, MPI_Datatype type, MPI_Op op),
     (buffer(from), to, counts, in(type), in(op)))
-BOTH(
-    Reduce_scatter_block, Ireduce_scatter_block,
+BLOCKING(
+    Reduce_scatter_block,
     (const void* from, void* to, int count, MPI_Datatype type, MPI_Op op), (buffer(from), to, count, in(type), in(op)))
-BOTH(
-    Allgather, Iallgather,
+BLOCKING(
+    Allgather,
     (const void* from, int count, MPI_Datatype type, void* to, int results, MPI_Datatype resultType),
     (buffer(from), count, in(type), to, results, in(resultType)))
-BOTH(
-    Allgatherv, Iallgatherv,
+BLOCKING(
+    Allgatherv,
     (const void* from, int count, MPI_Datatype type, void* to, const int* results, const int* places,
      MPI_Datatype resultType),
     (buffer(from), count, in(type), to, results, places, in(resultType)))
-BOTH(
-    Gather, Igather,
+BLOCKING(
+    Gather,
     (const void* from, int count, MPI_Datatype type, void* to, int results, MPI_Datatype resultType, int root),
     (buffer(from), count, in(type), to, results, in(resultType), root))
-BOTH(
-    Gatherv, Igatherv,
+BLOCKING(
+    Gatherv,
     (const void* from, int count, MPI_Datatype type, void* to, const int* results, const int* places,
      MPI_Datatype resultType, int root),
     (buffer(from), count, in(type), to, results, places, in(resultType), root))
-BOTH(
-    Scatter, Iscatter,
+BLOCKING(
+    Scatter,
     (const void* from, int count, MPI_Datatype type, void* to, int results, MPI_Datatype resultType, int root),
     (from, count, in(type), buffer(to), results, in(resultType), root))
-BOTH(
-    Scatterv, Iscatterv,
+BLOCKING(
+    Scatterv,
     (const void* from, const int* counts, const int* places, MPI_Datatype type, void* to, int results,
      MPI_Datatype resultType, int root),
     (from, counts, places, in(type), buffer(to), results, in(resultType), root))
-BOTH(
-    Alltoall, Ialltoall,
+BLOCKING(
+    Alltoall,
     (const void* from, int count, MPI_Datatype type, void* to, int results, MPI_Datatype resultType),
     (buffer(from), count, in(type), to, results, in(resultType)))
 
 int MPI_Barrier(MPI_Comm comm) { return mpich("MPI_Barrier", in(comm)); }
-
-int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
-  auto handle = made(request);
-  return mpich("MPI_Ibarrier", in(comm), handle.get());
-}
 
 int MPI_Alltoallw(
     const void* from, const int* counts, const int* places, const MPI_Datatype* types, void* to, const int* results,
@@ -448,18 +434,6 @@ int MPI_Alltoallw(
   return mpich(
       "MPI_Alltoallw", buffer(from), counts, places, fromTypes.data(), to, results, resultPlaces, toTypes.data(),
       in(comm));
-}
-
-// The types must stay until it is complete, and nobody tells when that is, so they stay for good.
-int MPI_Ialltoallw(
-    const void* from, const int* counts, const int* places, const MPI_Datatype* types, void* to, const int* results,
-    const int* resultPlaces, const MPI_Datatype* resultTypes, MPI_Comm comm, MPI_Request* request) {
-  auto& fromTypes = *new std::vector<int>(all(types, sizeOf(comm)));
-  auto& toTypes = *new std::vector<int>(all(resultTypes, sizeOf(comm)));
-  auto handle = made(request);
-  return mpich(
-      "MPI_Ialltoallw", buffer(from), counts, places, fromTypes.data(), to, results, resultPlaces, toTypes.data(),
-      in(comm), handle.get());
 }
 
 }  // extern "C"

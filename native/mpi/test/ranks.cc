@@ -1,5 +1,5 @@
-// One rank of a job that mpirun starts, for sanitizers that a JVM does not run under: every collective, started and waited
-// for, whole and in parts, messages beside them, groups that come and go, and an abort. Prints "ok" on every rank, or what
+// One rank of a job that mpirun starts, for sanitizers that a JVM does not run under: every collective, whole and in
+// parts, messages beside them, groups that come and go, and an abort. Prints "ok" on every rank, or what
 // went wrong.
 #include <unistd.h>
 
@@ -21,7 +21,6 @@
 namespace {
 
 using jccl::kInt32;
-using jccl::Mode;
 
 [[noreturn]] void die(const std::string& text) {
   std::fprintf(stderr, "%s\n", text.c_str());
@@ -164,98 +163,98 @@ void largestCounts() {
   }
 }
 
-void rootedCollectives(Group& g, int64_t count, Mode mode, int root) {
+void rootedCollectives(Group& g, int64_t count, int root) {
   const int mine = g.rank + 1;
   Elements data(count, mine);
-  g.done(jccl_mpi_broadcast(g.handle, data.address(), count, kInt32, root, mode), "broadcast");
+  good(jccl_mpi_broadcast(g.handle, data.address(), count, kInt32, root), "broadcast");
   data.expect(root + 1, "broadcast");
   Elements input(count, mine);
   Elements output(count);
-  g.done(
-      jccl_mpi_reduce(g.handle, input.address(), output.address(), count, kInt32, jccl::kMax, 1, root, mode), "reduce");
+  good(
+      jccl_mpi_reduce(g.handle, input.address(), output.address(), count, kInt32, jccl::kMax, 1, root), "reduce");
   output.expect(g.rank == root ? g.size : 0, "reduce");
   Elements all(count * g.size, mine);
-  g.done(jccl_mpi_gather(g.handle, input.address(), all.address(), count, kInt32, root, mode), "gather");
-  g.done(jccl_mpi_scatter(g.handle, all.address(), output.address(), count, kInt32, root, mode), "scatter");
+  good(jccl_mpi_gather(g.handle, input.address(), all.address(), count, kInt32, root), "gather");
+  good(jccl_mpi_scatter(g.handle, all.address(), output.address(), count, kInt32, root), "scatter");
   output.expect(mine, "gather and scatter");
 }
 
-void symmetricCollectives(Group& g, int64_t count, Mode mode) {
+void symmetricCollectives(Group& g, int64_t count) {
   const int sum = g.size * (g.size + 1) / 2;
   const std::vector<int64_t> counts(static_cast<size_t>(g.size), count);
   Elements one(count, g.rank + 1);
-  g.done(
-      jccl_mpi_all_reduce(g.handle, one.address(), one.address(), count, kInt32, jccl::kSum, 1, mode), "all_reduce");
+  good(
+      jccl_mpi_all_reduce(g.handle, one.address(), one.address(), count, kInt32, jccl::kSum, 1), "all_reduce");
   one.expect(sum, "all_reduce");
   Elements whole(count * g.size, g.rank + 1);
   Elements other(count * g.size);
   Elements part(count);
-  g.done(
-      jccl_mpi_reduce_scatter(g.handle, whole.address(), part.address(), count, kInt32, jccl::kBor, 1, mode),
+  good(
+      jccl_mpi_reduce_scatter(g.handle, whole.address(), part.address(), count, kInt32, jccl::kBor, 1),
       "reduce_scatter");
-  g.done(
+  good(
       jccl_mpi_reduce_scatter_v(
-          g.handle, whole.address(), part.address(), counts.data(), kInt32, jccl::kSum, 1, mode),
+          g.handle, whole.address(), part.address(), counts.data(), kInt32, jccl::kSum, 1),
       "reduce_scatter_v");
   part.expect(sum, "reduce_scatter_v");
-  g.done(jccl_mpi_all_gather(g.handle, part.address(), other.address(), count, kInt32, mode), "all_gather");
+  good(jccl_mpi_all_gather(g.handle, part.address(), other.address(), count, kInt32), "all_gather");
   other.expect(sum, "all_gather");
-  g.done(jccl_mpi_all_gather_v(g.handle, part.address(), whole.address(), counts.data(), kInt32, mode), "all_gather_v");
+  good(jccl_mpi_all_gather_v(g.handle, part.address(), whole.address(), counts.data(), kInt32), "all_gather_v");
   whole.expect(sum, "all_gather_v");
   Elements again(count * g.size);
-  g.done(jccl_mpi_all_to_all(g.handle, other.address(), again.address(), count, kInt32, mode), "all_to_all");
+  good(jccl_mpi_all_to_all(g.handle, other.address(), again.address(), count, kInt32), "all_to_all");
   again.expect(sum, "all_to_all");
-  g.done(
-      jccl_mpi_all_to_all_v(g.handle, again.address(), whole.address(), counts.data(), counts.data(), kInt32, mode),
+  good(
+      jccl_mpi_all_to_all_v(g.handle, again.address(), whole.address(), counts.data(), counts.data(), kInt32),
       "all_to_all_v");
   whole.expect(sum, "all_to_all_v");
-  g.done(jccl_mpi_barrier(g.handle, mode), "barrier");
+  good(jccl_mpi_barrier(g.handle), "barrier");
 }
 
 // An average is divided, and scaled input kept, by the shim itself.
-void averages(Group& g, int64_t count, Mode mode) {
+void averages(Group& g, int64_t count) {
   constexpr int32_t kTwo = 0x40000000;  // the bits of 2.0f, whose average it is too
   Elements in(count * g.size, kTwo);
   Elements out(count);
-  g.done(
-      jccl_mpi_all_reduce(g.handle, in.address(), out.address(), count, jccl::kFloat32, jccl::kAvg, 1, mode), "average");
+  good(
+      jccl_mpi_all_reduce(g.handle, in.address(), out.address(), count, jccl::kFloat32, jccl::kAvg, 1), "average");
   out.expect(kTwo, "average");
-  g.done(
+  good(
       jccl_mpi_reduce_scatter(
-          g.handle, in.address(), out.address(), count, jccl::kFloat32, jccl::kPremulSum, 1.0 / g.size, mode),
+          g.handle, in.address(), out.address(), count, jccl::kFloat32, jccl::kPremulSum, 1.0 / g.size),
       "scaled sum");
   out.expect(kTwo, "scaled sum");
 }
 
 // Each element must end at its place. Enough for one piece and for several, and for parts of different sizes.
-void places(Group& g, Mode mode) {
+void places(Group& g) {
   for (const int64_t count : {1, 2, 1001, 3001, 20001, 100003}) {
     Elements data(count);
     data.number(g.rank);
-    g.done(
-        jccl_mpi_all_reduce(g.handle, data.address(), data.address(), count, kInt32, jccl::kSum, 1, mode), "all_reduce");
+    good(
+        jccl_mpi_all_reduce(g.handle, data.address(), data.address(), count, kInt32, jccl::kSum, 1), "all_reduce");
     data.expectSums(0, g.size, 0, "all_reduce");
     for (int root = 0; root < g.size; root++) {
       data.number(g.rank);
-      g.done(
-          jccl_mpi_reduce(g.handle, data.address(), data.address(), count, kInt32, jccl::kSum, 1, root, mode), "reduce");
+      good(
+          jccl_mpi_reduce(g.handle, data.address(), data.address(), count, kInt32, jccl::kSum, 1, root), "reduce");
       g.rank == root ? data.expectSums(0, g.size, 0, "reduce")
                      : data.expectSums(g.rank, g.rank + 1, 0, "input of reduce");
     }
     Elements whole(count * g.size);
     whole.number(g.rank);
-    g.done(
-        jccl_mpi_reduce_scatter(g.handle, whole.address(), data.address(), count, kInt32, jccl::kSum, 1, mode),
+    good(
+        jccl_mpi_reduce_scatter(g.handle, whole.address(), data.address(), count, kInt32, jccl::kSum, 1),
         "reduce_scatter");
     data.expectSums(0, g.size, g.rank * count, "reduce_scatter");
     whole.expectSums(g.rank, g.rank + 1, 0, "input of reduce_scatter");
     Elements other(count * g.size);
-    g.done(jccl_mpi_all_to_all(g.handle, whole.address(), other.address(), count, kInt32, mode), "all_to_all");
+    good(jccl_mpi_all_to_all(g.handle, whole.address(), other.address(), count, kInt32), "all_to_all");
     for (int from = 0; from < g.size; from++) {
       other.part(from * count, count).expectSums(from, from + 1, g.rank * count, "all_to_all");
     }
     data.number(g.rank);
-    g.done(jccl_mpi_all_gather(g.handle, data.address(), other.address(), count, kInt32, mode), "all_gather");
+    good(jccl_mpi_all_gather(g.handle, data.address(), other.address(), count, kInt32), "all_gather");
     for (int from = 0; from < g.size; from++) {
       other.part(from * count, count).expectSums(from, from + 1, 0, "all_gather");
     }
@@ -267,12 +266,12 @@ void sameBits(Group& g, int64_t count) {
   Elements mine(count);
   Elements first(count);
   mine.fillWithFloats(g.rank);
-  g.done(
+  good(
       jccl_mpi_all_reduce(
-          g.handle, mine.address(), mine.address(), count, jccl::kFloat32, jccl::kSum, 1, jccl::kBlocking),
+          g.handle, mine.address(), mine.address(), count, jccl::kFloat32, jccl::kSum, 1),
       "all_reduce");
   first.copyFrom(mine);
-  g.done(jccl_mpi_broadcast(g.handle, first.address(), count, kInt32, 0, jccl::kBlocking), "broadcast");
+  good(jccl_mpi_broadcast(g.handle, first.address(), count, kInt32, 0), "broadcast");
   if (!mine.equals(first)) {
     die("a sum has other bits than on rank 0");
   }
@@ -280,32 +279,12 @@ void sameBits(Group& g, int64_t count) {
 
 void collectives(Group& g) {
   for (const int64_t count : {1, 700, 5000}) {
-    for (const Mode mode : {jccl::kBlocking, jccl::kNonblocking}) {
-      symmetricCollectives(g, count, mode);
-      averages(g, count, mode);
-      sameBits(g, count);
-      for (int root = 0; root < g.size; root++) {
-        rootedCollectives(g, count, mode, root);
-      }
+    symmetricCollectives(g, count);
+    averages(g, count);
+    sameBits(g, count);
+    for (int root = 0; root < g.size; root++) {
+      rootedCollectives(g, count, root);
     }
-  }
-}
-
-// Several under way, which end in the order in which they began.
-void manyAtOnce(Group& g) {
-  constexpr int kMany = 20;
-  std::vector<Elements> data;
-  std::vector<int64_t> requests;
-  data.reserve(kMany);
-  for (int i = 0; i < kMany; i++) {
-    const int64_t count = i % 3 == 0 ? 5000 : 3;
-    data.emplace_back(count, i);
-    requests.push_back(jccl_mpi_all_reduce(
-        g.handle, data.back().address(), data.back().address(), count, kInt32, jccl::kSum, 1, jccl::kNonblocking));
-  }
-  for (int i = 0; i < kMany; i++) {
-    g.done(requests[static_cast<size_t>(i)], "all_reduce");
-    data[static_cast<size_t>(i)].expect(i * g.size, "all_reduce");
   }
 }
 
@@ -318,8 +297,8 @@ void messages(Group& g, int rounds) {
     Elements out(count, round);
     Elements in(count);
     const int64_t received = jccl_mpi_recv(
-        g.handle, in.address(), count, kInt32, round % 3 == 0 ? -1 : previous, round, jccl::kNonblocking);
-    const int64_t sent = jccl_mpi_send(g.handle, out.address(), count, kInt32, next, round, jccl::kNonblocking);
+        g.handle, in.address(), count, kInt32, round % 3 == 0 ? -1 : previous, round);
+    const int64_t sent = jccl_mpi_send(g.handle, out.address(), count, kInt32, next, round);
     if (g.done(received, "recv") != previous + 1) {
       die("recv: another sender");
     }
@@ -331,10 +310,8 @@ void messages(Group& g, int rounds) {
 void everything(Group& g) {
   std::thread beside([&] { messages(g, 30); });
   collectives(g);
-  places(g, jccl::kBlocking);
-  places(g, jccl::kNonblocking);
+  places(g);
   sameBits(g, 100003);
-  manyAtOnce(g);
   beside.join();
 }
 
@@ -350,13 +327,13 @@ void endSuddenly(int tag) {
     jccl_mpi_abort(g.handle);
   });
   const int64_t request =
-      good(jccl_mpi_recv(g.handle, in.address(), 10, kInt32, -1, 7, jccl::kNonblocking), "recv");
+      good(jccl_mpi_recv(g.handle, in.address(), 10, kInt32, -1, 7), "recv");
   waits = true;
   if (jccl_mpi_await(g.handle, request) != -jccl::kAborted) {
     die("an aborted receive did not say so");
   }
   aborts.join();
-  if (jccl_mpi_barrier(g.handle, jccl::kBlocking) != -jccl::kAborted) {
+  if (jccl_mpi_barrier(g.handle) != -jccl::kAborted) {
     die("an aborted group went on");
   }
 }
@@ -395,7 +372,7 @@ int main(int, char** arguments) {
   }
   for (int i = 0; i < 20; i++) {
     Group g(tag++);
-    symmetricCollectives(g, 100, jccl::kNonblocking);
+    symmetricCollectives(g, 100);
   }
   for (int i = 0; i < 5; i++) {
     endSuddenly(tag++);

@@ -29,6 +29,14 @@ public record Capabilities(
          */
         NONBLOCKING_COLLECTIVES,
 
+        /**
+         * Nothing ends a collective of a {@link HostCommunicator} that waits inside the library for
+         * another rank, not even {@link Communicator#abort}. The engine then runs asynchronous
+         * collectives on its worker only, so that threads that wait for them have deadlines. If the
+         * group fails during a synchronous one, it calls {@link HostCommunicator#endJob}.
+         */
+        ENDLESS_COLLECTIVES,
+
         /** A receive can take a message from any peer. */
         ANY_SOURCE,
 

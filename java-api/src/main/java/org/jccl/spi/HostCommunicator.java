@@ -229,4 +229,13 @@ public non-sealed interface HostCommunicator extends Communicator {
      * @return the rank of the sender for a receive, otherwise -1
      */
     int await(long request);
+
+    /**
+     * Ends all processes of the job with an exit code, like {@code MPI_Abort}. The engine calls it
+     * only if the library has {@link Capabilities.Feature#ENDLESS_COLLECTIVES}, and ends its own
+     * process afterwards.
+     *
+     * @param code the exit code
+     */
+    default void endJob(int code) {}
 }

@@ -21,17 +21,11 @@ final class MpiCommunicator implements HostCommunicator {
         this.handle = handle;
         this.worldRanks = worldRanks;
         this.onDevice = onDevice;
-        Capabilities all =
+        this.capabilities =
                 Capabilities.ALL
                         .without(Feature.SHRINK)
-                        .with(Feature.SEPARATE_REDUCTION_OUTPUT)
+                        .with(Feature.SEPARATE_REDUCTION_OUTPUT, Feature.ENDLESS_COLLECTIVES)
                         .withLargestTag(MpiNative.largestUserTag(handle));
-        this.capabilities = starts(onDevice) ? all.with(Feature.NONBLOCKING_COLLECTIVES) : all;
-    }
-
-    /** Returns whether the library starts collectives without waiting. */
-    static boolean starts(boolean onDevice) {
-        return !onDevice || MpiNative.startsOnDevices() != 0;
     }
 
     int[] worldRanks() {
@@ -52,14 +46,13 @@ final class MpiCommunicator implements HostCommunicator {
 
     @Override
     public long broadcast(long address, long count, DataType type, int root, Mode mode) {
-        return check(
-                MpiNative.broadcast(handle, address, count, type.ordinal(), root, mode.ordinal()));
+        return done(MpiNative.broadcast(handle, address, count, type.ordinal(), root));
     }
 
     @Override
     public long allReduce(
             long input, long output, long count, DataType type, ReduceOp op, Mode mode) {
-        return check(
+        return done(
                 MpiNative.allReduce(
                         handle,
                         input,
@@ -67,14 +60,13 @@ final class MpiCommunicator implements HostCommunicator {
                         count,
                         type.ordinal(),
                         op.kind().ordinal(),
-                        op.factor(),
-                        mode.ordinal()));
+                        op.factor()));
     }
 
     @Override
     public long reduce(
             long input, long output, long count, DataType type, ReduceOp op, int root, Mode mode) {
-        return check(
+        return done(
                 MpiNative.reduce(
                         handle,
                         input,
@@ -83,41 +75,33 @@ final class MpiCommunicator implements HostCommunicator {
                         type.ordinal(),
                         op.kind().ordinal(),
                         op.factor(),
-                        root,
-                        mode.ordinal()));
+                        root));
     }
 
     @Override
     public long allGather(long input, long output, long count, DataType type, Mode mode) {
-        return check(
-                MpiNative.allGather(handle, input, output, count, type.ordinal(), mode.ordinal()));
+        return done(MpiNative.allGather(handle, input, output, count, type.ordinal()));
     }
 
     @Override
     public long allGatherV(long input, long output, long[] counts, DataType type, Mode mode) {
-        return check(
-                MpiNative.allGatherV(
-                        handle, input, output, counts, type.ordinal(), mode.ordinal()));
+        return done(MpiNative.allGatherV(handle, input, output, counts, type.ordinal()));
     }
 
     @Override
     public long gather(long input, long output, long count, DataType type, int root, Mode mode) {
-        return check(
-                MpiNative.gather(
-                        handle, input, output, count, type.ordinal(), root, mode.ordinal()));
+        return done(MpiNative.gather(handle, input, output, count, type.ordinal(), root));
     }
 
     @Override
     public long scatter(long input, long output, long count, DataType type, int root, Mode mode) {
-        return check(
-                MpiNative.scatter(
-                        handle, input, output, count, type.ordinal(), root, mode.ordinal()));
+        return done(MpiNative.scatter(handle, input, output, count, type.ordinal(), root));
     }
 
     @Override
     public long reduceScatter(
             long input, long output, long count, DataType type, ReduceOp op, Mode mode) {
-        return check(
+        return done(
                 MpiNative.reduceScatter(
                         handle,
                         input,
@@ -125,14 +109,13 @@ final class MpiCommunicator implements HostCommunicator {
                         count,
                         type.ordinal(),
                         op.kind().ordinal(),
-                        op.factor(),
-                        mode.ordinal()));
+                        op.factor()));
     }
 
     @Override
     public long reduceScatterV(
             long input, long output, long[] counts, DataType type, ReduceOp op, Mode mode) {
-        return check(
+        return done(
                 MpiNative.reduceScatterV(
                         handle,
                         input,
@@ -140,14 +123,12 @@ final class MpiCommunicator implements HostCommunicator {
                         counts,
                         type.ordinal(),
                         op.kind().ordinal(),
-                        op.factor(),
-                        mode.ordinal()));
+                        op.factor()));
     }
 
     @Override
     public long allToAll(long input, long output, long count, DataType type, Mode mode) {
-        return check(
-                MpiNative.allToAll(handle, input, output, count, type.ordinal(), mode.ordinal()));
+        return done(MpiNative.allToAll(handle, input, output, count, type.ordinal()));
     }
 
     @Override
@@ -158,32 +139,39 @@ final class MpiCommunicator implements HostCommunicator {
             long[] outputCounts,
             DataType type,
             Mode mode) {
-        return check(
+        return done(
                 MpiNative.allToAllV(
-                        handle,
-                        input,
-                        output,
-                        inputCounts,
-                        outputCounts,
-                        type.ordinal(),
-                        mode.ordinal()));
-    }
-
-    @Override
-    public long send(long address, long count, DataType type, int peer, int tag, Mode mode) {
-        return check(
-                MpiNative.send(handle, address, count, type.ordinal(), peer, tag, mode.ordinal()));
-    }
-
-    @Override
-    public long recv(long address, long count, DataType type, int peer, int tag, Mode mode) {
-        return check(
-                MpiNative.recv(handle, address, count, type.ordinal(), peer, tag, mode.ordinal()));
+                        handle, input, output, inputCounts, outputCounts, type.ordinal()));
     }
 
     @Override
     public long barrier(Mode mode) {
-        return check(MpiNative.barrier(handle, mode.ordinal()));
+        return done(MpiNative.barrier(handle));
+    }
+
+    @Override
+    public long send(long address, long count, DataType type, int peer, int tag, Mode mode) {
+        return begun(MpiNative.send(handle, address, count, type.ordinal(), peer, tag), mode);
+    }
+
+    @Override
+    public long recv(long address, long count, DataType type, int peer, int tag, Mode mode) {
+        return begun(MpiNative.recv(handle, address, count, type.ordinal(), peer, tag), mode);
+    }
+
+    private long begun(long request, Mode mode) {
+        MpiErrors.answered(request);
+        if (mode == Mode.NONBLOCKING) {
+            return request;
+        }
+        await(request);
+        return COMPLETE;
+    }
+
+    /** Collectives block in every mode. */
+    private static long done(int status) {
+        MpiErrors.answered(status);
+        return COMPLETE;
     }
 
     @Override
@@ -193,11 +181,7 @@ final class MpiCommunicator implements HostCommunicator {
 
     @Override
     public int await(long request) {
-        int result = MpiNative.await(handle, request);
-        if (result < 0) {
-            throw MpiErrors.of(-result);
-        }
-        return result - 1;
+        return MpiErrors.answered(MpiNative.await(handle, request)) - 1;
     }
 
     /**
@@ -206,11 +190,11 @@ final class MpiCommunicator implements HostCommunicator {
      */
     @Override
     public JcclException asynchronousError() {
-        check(MpiNative.progress());
+        MpiErrors.answered(MpiNative.progress());
         return null;
     }
 
-    /** MPI can cancel neither collectives nor sends. */
+    /** MPI can cancel neither sends nor comparisons. */
     @Override
     public boolean abandonsOperations() {
         return MpiNative.abandoned(handle) != 0;
@@ -224,17 +208,15 @@ final class MpiCommunicator implements HostCommunicator {
     }
 
     @Override
+    public void endJob(int code) {
+        MpiNative.endJob(code);
+    }
+
+    @Override
     public synchronized void close() {
         if (!closed) {
             closed = true;
-            check(MpiNative.close(handle));
+            MpiErrors.answered(MpiNative.close(handle));
         }
-    }
-
-    private static long check(long result) {
-        if (result < 0) {
-            throw MpiErrors.of((int) -result);
-        }
-        return result;
     }
 }

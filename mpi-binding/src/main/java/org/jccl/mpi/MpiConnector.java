@@ -23,8 +23,6 @@ final class MpiConnector {
         Members members = new Members(config, options, context);
         int[] worldRanks = members.worldRanks();
         boolean onDevice = !config.device().isCpu();
-        // Ranks that have compared their calls have all arrived, so none waits without limit.
-        boolean checked = options.checks() || !MpiCommunicator.starts(onDevice);
         // The tag distinguishes members that call at the same time for different groups.
         int tag = (config.groupName().hashCode() & Integer.MAX_VALUE) % MpiNative.largestTag();
         LongSupplier forming =
@@ -33,7 +31,7 @@ final class MpiConnector {
                                 worldRanks,
                                 worldRanks.length,
                                 tag,
-                                checked ? 1 : 0,
+                                options.checks() ? 1 : 0,
                                 options.trustedSizes() ? 1 : 0,
                                 onDevice ? 1 : 0);
         AtomicLong formed = new AtomicLong();

@@ -19,12 +19,11 @@ import org.bytedeco.javacpp.annotation.Properties;
                             "mpi/jccl_mpi.h",
                             "common/reduce.cc",
                             "mpi/types.cc",
-                            "mpi/operation.cc",
-                            "mpi/group_thread.cc",
+                            "mpi/call.cc",
+                            "mpi/message.cc",
                             "mpi/deferred.cc",
                             "mpi/retired.cc",
                             "mpi/communicator.cc",
-                            "mpi/operation_pool.cc",
                             "mpi/collectives.cc",
                             "mpi/progress.cc",
                             "mpi/jccl_mpi.cc"
@@ -65,6 +64,9 @@ final class MpiNative {
     @Name("jccl_mpi_exit")
     static native void exit();
 
+    @Name("jccl_mpi_end_job")
+    static native void endJob(int code);
+
     @Name("jccl_mpi_largest_tag")
     static native int largestTag();
 
@@ -73,9 +75,6 @@ final class MpiNative {
 
     @Name("jccl_mpi_takes_cuda")
     static native int takesCuda();
-
-    @Name("jccl_mpi_starts_on_devices")
-    static native int startsOnDevices();
 
     @Name("jccl_mpi_reduces_on_devices")
     static native int reducesOnDevices(int type, int kind);
@@ -91,24 +90,17 @@ final class MpiNative {
     static native long sharedWorld();
 
     @Name("jccl_mpi_barrier")
-    static native long barrier(long handle, long mode);
+    static native int barrier(long handle);
 
     @Name("jccl_mpi_broadcast")
-    static native long broadcast(long handle, long data, long count, int type, int root, long mode);
+    static native int broadcast(long handle, long data, long count, int type, int root);
 
     @Name("jccl_mpi_all_reduce")
-    static native long allReduce(
-            long handle,
-            long in,
-            long out,
-            long count,
-            int type,
-            int kind,
-            double factor,
-            long mode);
+    static native int allReduce(
+            long handle, long in, long out, long count, int type, int kind, double factor);
 
     @Name("jccl_mpi_reduce")
-    static native long reduce(
+    static native int reduce(
             long handle,
             long in,
             long out,
@@ -116,71 +108,52 @@ final class MpiNative {
             int type,
             int kind,
             double factor,
-            int root,
-            long mode);
+            int root);
 
     @Name("jccl_mpi_all_gather")
-    static native long allGather(long handle, long in, long out, long count, int type, long mode);
+    static native int allGather(long handle, long in, long out, long count, int type);
 
     @Name("jccl_mpi_all_gather_v")
-    static native long allGatherV(
-            long handle,
-            long in,
-            long out,
-            @Cast("const int64_t*") long[] counts,
-            int type,
-            long mode);
+    static native int allGatherV(
+            long handle, long in, long out, @Cast("const int64_t*") long[] counts, int type);
 
     @Name("jccl_mpi_gather")
-    static native long gather(
-            long handle, long in, long out, long count, int type, int root, long mode);
+    static native int gather(long handle, long in, long out, long count, int type, int root);
 
     @Name("jccl_mpi_scatter")
-    static native long scatter(
-            long handle, long in, long out, long count, int type, int root, long mode);
+    static native int scatter(long handle, long in, long out, long count, int type, int root);
 
     @Name("jccl_mpi_reduce_scatter")
-    static native long reduceScatter(
-            long handle,
-            long in,
-            long out,
-            long count,
-            int type,
-            int kind,
-            double factor,
-            long mode);
+    static native int reduceScatter(
+            long handle, long in, long out, long count, int type, int kind, double factor);
 
     @Name("jccl_mpi_reduce_scatter_v")
-    static native long reduceScatterV(
+    static native int reduceScatterV(
             long handle,
             long in,
             long out,
             @Cast("const int64_t*") long[] counts,
             int type,
             int kind,
-            double factor,
-            long mode);
+            double factor);
 
     @Name("jccl_mpi_all_to_all")
-    static native long allToAll(long handle, long in, long out, long count, int type, long mode);
+    static native int allToAll(long handle, long in, long out, long count, int type);
 
     @Name("jccl_mpi_all_to_all_v")
-    static native long allToAllV(
+    static native int allToAllV(
             long handle,
             long in,
             long out,
             @Cast("const int64_t*") long[] inCounts,
             @Cast("const int64_t*") long[] outCounts,
-            int type,
-            long mode);
+            int type);
 
     @Name("jccl_mpi_send")
-    static native long send(
-            long handle, long data, long count, int type, int peer, int tag, long mode);
+    static native long send(long handle, long data, long count, int type, int peer, int tag);
 
     @Name("jccl_mpi_recv")
-    static native long recv(
-            long handle, long data, long count, int type, int peer, int tag, long mode);
+    static native long recv(long handle, long data, long count, int type, int peer, int tag);
 
     @Name("jccl_mpi_test")
     static native int test(long handle, long request);

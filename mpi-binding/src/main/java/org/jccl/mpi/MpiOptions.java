@@ -13,10 +13,11 @@ import org.jccl.BackendOptions;
  *     MPI_Allreduce}, for all operations, and other ranks must make them too
  * @param checks whether ranks compare their calls before each collective, and messages match in
  *     type. MPI itself does not detect most differences, and may return wrong data or hang. A check
- *     costs about one small all_reduce. Sends then complete when they are received
- * @param progressThread whether a thread of the process moves data while the program computes.
- *     Without it, data moves only inside calls. The thread polls every few dozen microseconds while
- *     an operation is in flight, so it uses part of a core and slightly delays other calls
+ *     costs about one small all_reduce. Ranks wait for one another in it, so a synchronous call
+ *     throws at its deadline instead of ending the job. Sends then complete when they are received
+ * @param progressThread whether a thread of the process moves messages while the program computes.
+ *     Without it, they move only inside calls. The thread polls every few dozen microseconds while
+ *     a message is in flight, so it uses part of a core and slightly delays other calls
  * @param trustedSizes whether ranks do not compare large collectives, and Open MPI receives without
  *     a check of the length of a message. If ranks disagree about a size, Open MPI then writes past
  *     the end of a tensor
@@ -26,7 +27,8 @@ public record MpiOptions(
         implements BackendOptions {
 
     /**
-     * Returns the default options: calls with deadlines, in a world of Java ranks.
+     * Returns the default options: a world of Java ranks, which compare their calls only where Open
+     * MPI may write past the end of a tensor.
      *
      * @return the options
      */
@@ -45,7 +47,7 @@ public record MpiOptions(
 
     /**
      * Compares the calls of the ranks before each collective, to find out why a job hangs or
-     * returns wrong results.
+     * returns wrong results. A synchronous call whose peers do not arrive then throws.
      *
      * @return a copy of these options with this setting
      */
@@ -54,8 +56,8 @@ public record MpiOptions(
     }
 
     /**
-     * Makes asynchronous operations progress while the program computes. One thread serves the
-     * process, from the first group with this option on.
+     * Makes messages progress while the program computes. One thread serves the process, from the
+     * first group with this option on.
      *
      * @return a copy of these options with this setting
      */

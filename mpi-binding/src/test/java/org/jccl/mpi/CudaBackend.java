@@ -16,7 +16,8 @@ record CudaBackend(MpiOptions options, Device device, Ranks ranks) implements Co
 
     @Override
     public boolean has(Capability capability) {
-        return capability != Capability.SURVIVORS;
+        return capability != Capability.SURVIVORS
+                && (capability != Capability.ENDING_CALLS || options.checks());
     }
 
     @Override

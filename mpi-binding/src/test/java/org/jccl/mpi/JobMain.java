@@ -39,15 +39,14 @@ final class JobMain {
 
     private static final int MANY = 100_000;
 
-    /** So many that each kind of collective is a call that blocks. */
     private static final int LONG = 1_000_000;
 
     private static final int OVERLAPPED = 4_000_000;
 
-    /** Elements of the calls that never return: of one that is polled, and of one that blocks. */
-    static final int STUCK = 77;
+    private static final HostCommunicator.Mode STARTED = HostCommunicator.Mode.NONBLOCKING;
 
-    static final int STUCK_LONG = 770_000;
+    /** Elements of the calls that never return. */
+    static final int STUCK = 77;
 
     private JobMain() {}
 
@@ -81,6 +80,12 @@ final class JobMain {
             case "late" -> makeAGroupLate();
             case "stuck" -> getStuck(arguments[1]);
             case "left" -> leaveACallThatBlocks();
+            case "deadline" -> waitSynchronously(MpiOptions.defaults());
+            case "checkedDeadline" -> waitSynchronously(MpiOptions.defaults().withChecks());
+            case "otherFailure" -> failWhileAThreadIsInside();
+            case "ends" -> endWithoutClosing(arguments[1]);
+            case "receives" -> waitInACollectiveBeforeAReceive();
+            case "order" -> mixFormsOfOneOrder();
             case "progress" -> sum(MpiOptions.defaults().withProgressThread());
             default -> throw new IllegalArgumentException(arguments[0]);
         }
@@ -100,19 +105,19 @@ final class JobMain {
                         if (sends) {
                             group.send(stuck, 1);
                         } else {
-                            group.sync().allReduce(stuck, ReduceOp.SUM);
+                            group.allReduce(stuck, ReduceOp.SUM).await();
                         }
                     });
         }
         // At its exit rank 0 ends the job, since MPI still has an operation.
     }
 
-    /** A call of the library never returns on either rank, and its caller does at its deadline. */
+    /** A call of the library never returns on either rank, and its work ends at its deadline. */
     private static void leaveACallThatBlocks() {
         ProcessGroup group = join(MpiOptions.defaults(), expires(Duration.ofSeconds(3)));
-        Tensor stuck = floats(STUCK_LONG);
+        Tensor stuck = floats(STUCK);
         String rank = "rank " + group.rank() + ", ";
-        print(rank + "call: " + end(() -> group.sync().allReduce(stuck, ReduceOp.SUM)));
+        print(rank + "call: " + end(() -> group.allReduce(stuck, ReduceOp.SUM).await()));
         print(rank + "later: " + end(() -> group.sync().barrier()));
         print(rank + "other: " + end(() -> group.allReduce(floats(1), ReduceOp.SUM).await()));
         stuck.close();
@@ -120,6 +125,92 @@ final class JobMain {
         print(rank + "close: " + end(group::close));
         // Both have printed before one of them ends the job.
         LockSupport.parkNanos(expires(Duration.ofSeconds(5)).toNanos());
+    }
+
+    /** Rank 1 does not come. With checks the others wait for it where an abort ends that. */
+    private static void waitSynchronously(MpiOptions options) {
+        ProcessGroup group = join(options, expires(Duration.ofSeconds(3)));
+        if (group.rank() == 1) {
+            LockSupport.parkNanos(expires(Duration.ofSeconds(120)).toNanos());
+        }
+        print("call: " + end(() -> group.sync().allReduce(floats(1), ReduceOp.SUM)));
+    }
+
+    /** What one thread does must end in a moment what another one waits for. */
+    private static void failWhileAThreadIsInside() {
+        ProcessGroup group = join(MpiOptions.defaults());
+        if (group.rank() == 0) {
+            Thread inside = new Thread(() -> group.sync().barrier());
+            inside.setDaemon(true);
+            inside.start();
+            LockSupport.parkNanos(expires(Duration.ofSeconds(1)).toNanos());
+            group.abort();
+        }
+        LockSupport.parkNanos(expires(Duration.ofSeconds(120)).toNanos());
+    }
+
+    /** Rank 1 ends in some way, and rank 0 waits for it. */
+    private static void endWithoutClosing(String how) {
+        ProcessGroup group = join(MpiOptions.defaults());
+        group.sync().barrier();
+        if (group.rank() == 1) {
+            switch (how) {
+                case "throw" -> throw new IllegalStateException("the program's own fault");
+                case "memory" -> throw new OutOfMemoryError("made up");
+                case "halt" -> Runtime.getRuntime().halt(5);
+                case "all" -> {}
+                default -> System.exit(3);
+            }
+        }
+        if (how.equals("all")) {
+            print("rank " + group.rank() + " returns");
+            return;
+        }
+        print("call: " + end(() -> group.sync().barrier()));
+    }
+
+    /**
+     * Rank 1 sends what rank 0 receives before it calls what rank 0 waits in. Nobody of rank 0 asks
+     * for the message.
+     */
+    private static void waitInACollectiveBeforeAReceive() {
+        try (ProcessGroup group = join(MpiOptions.defaults())) {
+            for (int i = 0; i < 50; i++) {
+                Tensor many = ints(MANY, group.rank() + i);
+                Tensor sum = ints(1, 1);
+                if (group.rank() == 0) {
+                    Work receive = group.recv(many, 1);
+                    group.sync().allReduce(sum, ReduceOp.SUM);
+                    receive.await();
+                } else {
+                    group.sync().send(many, 0);
+                    group.sync().allReduce(sum, ReduceOp.SUM);
+                }
+                if (value(many.slice(MANY - 1, 1)) != 1 + i || value(sum) != 2) {
+                    print("WRONG");
+                }
+            }
+            print("rank " + group.rank() + " is through");
+        }
+    }
+
+    /** Synchronous calls come after the works before them, whichever thread makes them. */
+    private static void mixFormsOfOneOrder() throws Exception {
+        try (ProcessGroup group = join(MpiOptions.defaults())) {
+            Tensor value = ints(1, 1);
+            for (int i = 0; i < 200; i++) {
+                Work first = group.broadcast(ints(1, i), 0);
+                Work second = group.allReduce(ints(MANY, 1), ReduceOp.SUM);
+                Tensor sent = ints(1, group.rank() == 0 ? i : -1);
+                group.sync().broadcast(sent, 0);
+                CompletableFuture.allOf(first.toFuture(), second.toFuture()).get();
+                if (value(sent) != i) {
+                    print("WRONG");
+                }
+            }
+            group.sync().allReduce(value, ReduceOp.SUM);
+            print("rank " + group.rank() + ": sum " + value(value));
+        }
     }
 
     private static String end(Runnable call) {
@@ -255,7 +346,7 @@ final class JobMain {
                         .build();
         Tensor tensor = ints(1, 1);
         if (group.rank() == 0) {
-            print("call: " + end(() -> group.sync().allReduce(tensor, ReduceOp.SUM)));
+            print("call: " + end(() -> group.allReduce(tensor, ReduceOp.SUM).await()));
             print("close: " + end(group::close));
         }
         // Rank 0 ends the job, since MPI still has an operation.
@@ -296,7 +387,7 @@ final class JobMain {
     }
 
     /**
-     * Nobody calls MPI while the sum is made: not this thread, and there is no engine with a
+     * Nobody calls MPI while the message moves: not these threads, and there is no engine with a
      * watchdog.
      */
     private static void overlap() {
@@ -305,21 +396,21 @@ final class JobMain {
         World world = provider.world(Optional.of(options)).orElseThrow();
         try (HostCommunicator communicator = provider.create(config("world", world, options));
                 Tensor tensor = Tensor.allocate(Device.CPU, DataType.INT32, OVERLAPPED)) {
-            tensor.copyFrom(IntStream.generate(() -> 1).limit(OVERLAPPED).toArray());
+            int mine = 1 + world.rank();
+            tensor.copyFrom(IntStream.generate(() -> mine).limit(OVERLAPPED).toArray());
+            boolean receives = world.rank() == 1;
             long request =
-                    communicator.allReduce(
-                            tensor.address(),
-                            tensor.address(),
-                            OVERLAPPED,
-                            DataType.INT32,
-                            ReduceOp.SUM,
-                            HostCommunicator.Mode.NONBLOCKING);
+                    receives
+                            ? communicator.recv(
+                                    tensor.address(), OVERLAPPED, DataType.INT32, 0, 0, STARTED)
+                            : communicator.send(
+                                    tensor.address(), OVERLAPPED, DataType.INT32, 1, 0, STARTED);
             int[] found = new int[OVERLAPPED];
-            for (int i = 0; i < 600 && !allAre(found, world.size()); i++) {
+            for (int i = 0; i < 600 && !allAre(found, 1); i++) {
                 LockSupport.parkNanos(expires(Duration.ofMillis(100)).toNanos());
                 tensor.copyTo(found);
             }
-            print("rank " + world.rank() + ": moved " + allAre(found, world.size()));
+            print("rank " + world.rank() + ": moved " + allAre(found, 1));
             communicator.await(request);
         }
     }
@@ -538,7 +629,7 @@ final class JobMain {
             List<BiConsumer<ProcessGroup, Tensor>> operations =
                     List.of(
                             (group, to) -> message(group, to),
-                            (group, to) -> group.sync().broadcast(to, 1),
+                            (group, to) -> group.broadcast(to, 1).await(),
                             (group, to) -> group.allReduce(to, ReduceOp.SUM).await(),
                             (group, to) -> group.reduce(to, 0, ReduceOp.SUM).await(),
                             (group, to) ->
@@ -625,7 +716,7 @@ final class JobMain {
                 });
     }
 
-    /** Ranks compare before a long call without an option, and all that they have issued. */
+    /** Open MPI's ranks compare before a long call, and all that they have issued. */
     private static void skipACallBeforeALongOne() {
         disagree(
                 MpiOptions.defaults(),

@@ -28,7 +28,8 @@ final class ProcessRanks implements Ranks {
 
         @Override
         public boolean has(Capability capability) {
-            return capability != Capability.SURVIVORS;
+            return capability != Capability.SURVIVORS
+                    && (capability != Capability.ENDING_CALLS || options.checks());
         }
 
         @Override

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.IntConsumer;
 import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
@@ -25,8 +26,10 @@ import org.jccl.internal.operation.Runner;
 import org.jccl.internal.operation.RunningOperations;
 import org.jccl.internal.operation.RunningOperations.Overdue;
 import org.jccl.internal.operation.StuckOperation;
+import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CallLock;
 import org.jccl.spi.Capabilities;
+import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.Durations;
@@ -41,6 +44,15 @@ public abstract class Engine implements Runner {
 
     /** How long aborted operations may take to leave the library, if the timeout is not shorter. */
     private static final Duration ABORT_GRACE_PERIOD = Duration.ofSeconds(10);
+
+    /** The same for a library whose collectives an abort does not end. */
+    private static final Duration ENDLESS_GRACE_PERIOD = Duration.ofSeconds(1);
+
+    /** Of a process that did not end by a signal, so that launchers take it for a failure. */
+    private static final int FAILURE_CODE = 1;
+
+    /** How long a library may take to end the job. */
+    private static final Duration END_TIMEOUT = Duration.ofSeconds(5);
 
     /** How long to wait for a thread that asks the library something. */
     private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(2);
@@ -100,8 +112,11 @@ public abstract class Engine implements Runner {
         this.missing = communicator.capabilities().missing();
         this.context = context;
         this.timeout = timeout;
-        this.abortGracePeriod =
-                timeout.compareTo(ABORT_GRACE_PERIOD) < 0 ? timeout : ABORT_GRACE_PERIOD;
+        Duration longest =
+                communicator.capabilities().has(Feature.ENDLESS_COLLECTIVES)
+                        ? ENDLESS_GRACE_PERIOD
+                        : ABORT_GRACE_PERIOD;
+        this.abortGracePeriod = timeout.compareTo(longest) < 0 ? timeout : longest;
         this.detector = detector;
         detector.askWith(this::issued, this::hasLost);
         this.futures = new FutureThread(context, this::prepareWatching, this::completeEnded);
@@ -279,7 +294,10 @@ public abstract class Engine implements Runner {
             if (endsProcess && !closed && !aborted) {
                 ProcessEnd.now(
                         context,
+                        "the process ends, as onFailure(END_PROCESS) requests, because the group"
+                                + " failed",
                         cause,
+                        FAILURE_CODE,
                         detector::publishSoon,
                         () -> running.observers().processEnds());
             }
@@ -307,6 +325,32 @@ public abstract class Engine implements Runner {
                 end.unlock();
             }
         }
+    }
+
+    /**
+     * Ends all processes of the job, because the group has failed and a thread of this one is in a
+     * call that nothing ends. Does not return.
+     *
+     * @param inside the kind of the call
+     * @param ender has the library end the other processes
+     */
+    protected final void endJob(OperationKind inside, IntConsumer ender) {
+        JcclException cause = failure.get();
+        int code = cause.exitCode();
+        String reason =
+                "the job ends with exit code %d, because the group failed while a thread was inside"
+                        + " a synchronous %s, which the library cannot cancel. The asynchronous"
+                        + " call, with await(), throws an exception instead";
+        ProcessEnd.now(
+                context,
+                reason.formatted(code, inside),
+                cause,
+                code,
+                detector::publishSoon,
+                () -> {
+                    running.observers().processEnds();
+                    BoundedCall.run("jccl-end-job", () -> ender.accept(code), END_TIMEOUT);
+                });
     }
 
     /**

@@ -8,11 +8,8 @@ import org.jccl.JcclException;
 import org.jccl.bootstrap.ErrorFile;
 import org.jccl.spi.BoundedCall;
 
-/** Ends the process with a report, as {@link org.jccl.OnFailure#END_PROCESS} asks for. */
+/** Ends the process with a report. */
 final class ProcessEnd {
-
-    /** Of a process that did not end by a signal, so that launchers take it for a failure. */
-    private static final int CODE = 1;
 
     private static final Duration PATIENCE = Duration.ofSeconds(2);
 
@@ -21,25 +18,29 @@ final class ProcessEnd {
     /**
      * Does not return.
      *
+     * @param reason what ends, and why
      * @param last done last, for a limited time
      */
     static void now(
-            FailureContext context, JcclException cause, Runnable tellOthers, Runnable last) {
+            FailureContext context,
+            String reason,
+            JcclException cause,
+            int code,
+            Runnable tellOthers,
+            Runnable last) {
         try {
-            BoundedCall.run("jccl-end", () -> report(context, cause, tellOthers), PATIENCE);
+            String headline = context + ": " + reason;
+            BoundedCall.run("jccl-end", () -> report(headline, cause, tellOthers), PATIENCE);
             last.run();
         } finally {
             // Not exit: a shutdown hook may wait for the device.
-            Runtime.getRuntime().halt(CODE);
+            Runtime.getRuntime().halt(code);
         }
     }
 
-    private static void report(FailureContext context, JcclException cause, Runnable tellOthers) {
+    private static void report(String headline, JcclException cause, Runnable tellOthers) {
         StringWriter text = new StringWriter();
-        text.append(context.toString())
-                .append(": the process ends, as onFailure(END_PROCESS) requests, because the group")
-                .append(" failed:")
-                .append(System.lineSeparator());
+        text.append(headline).append(':').append(System.lineSeparator());
         cause.printStackTrace(new PrintWriter(text, true));
         System.err.print(text);
         System.err.flush();

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
@@ -30,7 +31,8 @@ import org.jccl.spi.OperationKind;
  * order. Collectives run in the order of their numbers: the thread that holds the queue lock runs
  * the head of the queue. That is a worker thread, a thread that awaits a work in the queue, or a
  * synchronous caller, which first runs what was queued before it. So there is one order and no
- * thread change that a waiting caller has to pay.
+ * thread change that a waiting caller has to pay. If nothing ends a collective of the library, only
+ * the worker runs works, and waiting threads leave at the deadline.
  *
  * <p>Two locks: the queue lock, which is held while the library is called, and the monitor of the
  * running operations, which guards the queue itself, is held for a few instructions only, and is
@@ -48,6 +50,10 @@ public final class HostEngine extends Engine implements MemoryUses.Group {
 
     private final HostCommunicator communicator;
     private final boolean startsCollectives;
+
+    /** Whether a thread inside a collective may never return. */
+    private final boolean endless;
+
     private final TensorLocation location;
     private final Staging staging;
 
@@ -81,6 +87,7 @@ public final class HostEngine extends Engine implements MemoryUses.Group {
         super(communicator, context, timeout, detector);
         this.communicator = communicator;
         this.startsCollectives = communicator.capabilities().has(Feature.NONBLOCKING_COLLECTIVES);
+        this.endless = communicator.capabilities().has(Feature.ENDLESS_COLLECTIVES);
         this.location = location;
         this.staging = location.staging(communicator, failure);
         this.unordered = new UnorderedThreads(context, running);
@@ -354,7 +361,7 @@ public final class HostEngine extends Engine implements MemoryUses.Group {
                 awaitRequest(work, true);
                 return;
             }
-            if (work.kind.isCollective() && queueLock.tryLock()) {
+            if (!endless && work.kind.isCollective() && queueLock.tryLock()) {
                 try {
                     // Here, not in drainQueue: a call passes as few methods as it can.
                     HostWork head;
@@ -546,11 +553,32 @@ public final class HostEngine extends Engine implements MemoryUses.Group {
                         return;
                     }
                 }
-                drainQueue();
+                if (endless) {
+                    queueLock.unlock();
+                    awaitQueued();
+                    if (!queueLock.lock()) {
+                        throw refused(operation);
+                    }
+                } else {
+                    drainQueue();
+                }
             }
         } catch (Throwable e) {
-            queueLock.unlock();
+            if (queueLock.isHeld()) {
+                queueLock.unlock();
+            }
             throw e;
+        }
+    }
+
+    /** Waits until the worker has run what is in the queue, or the group has failed. */
+    private void awaitQueued() {
+        HostWork last;
+        synchronized (running) {
+            last = queue.peekLast();
+        }
+        if (last != null) {
+            last.end().join();
         }
     }
 
@@ -590,8 +618,47 @@ public final class HostEngine extends Engine implements MemoryUses.Group {
 
     @Override
     public void onFailure() {
+        HostWork inside;
+        synchronized (running) {
+            inside = taken;
+        }
         // Not left to the thread that has the queue lock, which may be stuck inside the library.
         refuseQueue();
+        if (endless && !queueLock.isHeld()) {
+            leaveCollective(inside);
+        }
+    }
+
+    /**
+     * A thread may never return from the library. If that is the worker, others need not wait for
+     * it; the work keeps its memory. If it is a thread of the program, the job ends.
+     *
+     * @param work the one that the worker took last, or null
+     */
+    private void leaveCollective(HostWork work) {
+        if (work != null) {
+            work.complete(-1, failure.get());
+        }
+        // It may be just returning.
+        long deadline = System.nanoTime() + abortGracePeriod.toNanos();
+        OperationKind kind;
+        while ((kind = synchronousCollective()) != null) {
+            if (System.nanoTime() - deadline > 0) {
+                endJob(kind, communicator::endJob);
+            }
+            LockSupport.parkNanos(1_000_000);
+        }
+    }
+
+    /** Returns the kind of the synchronous collective that is inside the library, or null. */
+    private OperationKind synchronousCollective() {
+        synchronized (running) { // the object is reused once its call has ended
+            return running.list().stream()
+                    .filter(each -> each.kind.isCollective() && !(each instanceof HostWork))
+                    .map(each -> each.kind)
+                    .findFirst()
+                    .orElse(null);
+        }
     }
 
     @Override
@@ -628,7 +695,12 @@ public final class HostEngine extends Engine implements MemoryUses.Group {
             running.notifyAll();
         }
         try {
-            drainQueue(); // each work in the queue has its own deadline, so this ends
+            // Each work in the queue has its own deadline, so this ends.
+            if (endless) {
+                awaitQueued();
+            } else {
+                drainQueue();
+            }
             endOperations(polling);
         } finally {
             // Otherwise a thread is still inside the library, which may use the memory: leak it.

@@ -33,6 +33,9 @@ public final class ScriptedCommunicator implements InvocationHandler {
     /** Whether collectives return requests; set before an engine is made. */
     public boolean startsCollectives;
 
+    /** Whether nothing ends its collectives; set before an engine is made. */
+    public boolean endless;
+
     /** Whether requests are complete as soon as they are made. */
     public boolean completesAtOnce;
 
@@ -69,6 +72,13 @@ public final class ScriptedCommunicator implements InvocationHandler {
     /** Thrown on closing. */
     public RuntimeException closeFailure;
 
+    /** One whose collectives nothing ends. */
+    public static ScriptedCommunicator endless() {
+        ScriptedCommunicator library = new ScriptedCommunicator();
+        library.endless = true;
+        return library;
+    }
+
     /** One whose collectives return requests. */
     public static ScriptedCommunicator starting() {
         ScriptedCommunicator library = new ScriptedCommunicator();
@@ -94,6 +104,9 @@ public final class ScriptedCommunicator implements InvocationHandler {
                                 OperationKind.RECV,
                                 OperationKind.ALL_GATHER_V,
                                 OperationKind.ALL_TO_ALL_V);
+        if (endless) {
+            return all.with(Feature.ENDLESS_COLLECTIVES);
+        }
         return startsCollectives ? all.with(Feature.NONBLOCKING_COLLECTIVES) : all;
     }
 

@@ -27,6 +27,12 @@ public enum Capability {
     /** A synchronous call returns when its operation is done, and throws when it failed. */
     BLOCKING_CALLS("a synchronous call is enqueued and returns"),
 
+    /**
+     * A synchronous call that can not complete throws. A library may be unable to end it: then the
+     * job ends.
+     */
+    ENDING_CALLS("a synchronous call that can not complete ends the job"),
+
     /** Ranks that are left after one was lost can form a group in the same processes. */
     SURVIVORS("cannot continue without a lost rank"),
 

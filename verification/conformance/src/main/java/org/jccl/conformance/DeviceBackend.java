@@ -122,7 +122,7 @@ public abstract class DeviceBackend implements ConformanceBackend {
     @Override
     public boolean has(Capability capability) {
         return switch (capability) {
-            case TAGS, ANY_SOURCE, ANY_ORDER, BLOCKING_CALLS, COMPARED_CALLS -> false;
+            case TAGS, ANY_SOURCE, ANY_ORDER, BLOCKING_CALLS, ENDING_CALLS, COMPARED_CALLS -> false;
             case MESSAGES, MANY_RANKS, STUCK_MISMATCHES, SURVIVORS, LARGE_TENSORS -> true;
         };
     }

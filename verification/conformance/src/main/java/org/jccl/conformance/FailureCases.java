@@ -35,7 +35,7 @@ abstract class FailureCases extends Cases {
     }
 
     @Test
-    @Needs(Capability.BLOCKING_CALLS)
+    @Needs({Capability.BLOCKING_CALLS, Capability.ENDING_CALLS})
     void anAbsentRankIsNamedAtTheDeadlineOfASynchronousCall() {
         withoutRankTwo(rank -> rank.group().sync().allReduce(rank.floats(1), ReduceOp.SUM), ABSENT);
     }
@@ -53,11 +53,16 @@ abstract class FailureCases extends Cases {
 
     @Test
     void aBarrierThatARankMissesEndsAtTheDeadline() {
-        withoutRankTwo(rank -> Forms.of(rank.group()).get(rank.rank()).barrier(), "barrier");
+        withoutRankTwo(
+                rank -> {
+                    int form = rank.has(Capability.ENDING_CALLS) ? rank.rank() : 0;
+                    Forms.of(rank.group()).get(form).barrier();
+                },
+                "barrier");
     }
 
     @Test
-    @Needs(Capability.BLOCKING_CALLS)
+    @Needs({Capability.BLOCKING_CALLS, Capability.ENDING_CALLS})
     void anOperationMayHaveLessTimeThanItsGroup() {
         onRanks(
                 2,
@@ -153,7 +158,7 @@ abstract class FailureCases extends Cases {
     }
 
     @Test
-    @Needs(Capability.BLOCKING_CALLS)
+    @Needs({Capability.BLOCKING_CALLS, Capability.ENDING_CALLS})
     void abortWakesWhoIsInside() {
         onRanks(
                 2,

@@ -17,6 +17,7 @@ import java.util.Locale;
  * @param joinDelay milliseconds by which this one comes late to the world
  * @param own what this rank does to its own world
  * @param ownDelay milliseconds until then
+ * @param asynchronous whether no call is synchronous, because one that fails would end the job
  */
 record Assignment(
         Meeting meeting,
@@ -29,7 +30,8 @@ record Assignment(
         boolean late,
         int joinDelay,
         Own own,
-        int ownDelay) {
+        int ownDelay,
+        boolean asynchronous) {
 
     /** How ranks find each other. */
     enum Meeting {
@@ -51,7 +53,7 @@ record Assignment(
     String line() {
         return String.format(
                 Locale.ROOT,
-                "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%b\t%d\t%s\t%d",
+                "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%b\t%d\t%s\t%d\t%b",
                 meeting,
                 place,
                 rank,
@@ -62,7 +64,8 @@ record Assignment(
                 late,
                 joinDelay,
                 own,
-                ownDelay);
+                ownDelay,
+                asynchronous);
     }
 
     static Assignment parse(String line) {
@@ -78,6 +81,7 @@ record Assignment(
                 Boolean.parseBoolean(fields[7]),
                 Integer.parseInt(fields[8]),
                 Own.valueOf(fields[9]),
-                Integer.parseInt(fields[10]));
+                Integer.parseInt(fields[10]),
+                Boolean.parseBoolean(fields[11]));
     }
 }

@@ -123,7 +123,8 @@ final class CaseRun {
                                             late,
                                             joinDelay,
                                             own,
-                                            wanted.delayMicros() / 1000)
+                                            wanted.delayMicros() / 1000,
+                                            wanted.fault().fails() && wanted.backend().isOneJob())
                                     .line());
         }
     }

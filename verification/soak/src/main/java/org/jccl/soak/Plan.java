@@ -31,6 +31,7 @@ final class Plan implements AutoCloseable {
     private final long seed;
     private final Duration timeout;
     private final boolean late;
+    private final boolean asynchronous;
     private final Report report;
     private final Random own;
     private final Member world;
@@ -44,12 +45,14 @@ final class Plan implements AutoCloseable {
             long seed,
             Duration timeout,
             boolean late,
+            boolean asynchronous,
             Report report) {
         this.device = device;
         this.traits = traits;
         this.seed = seed;
         this.timeout = timeout;
         this.late = late;
+        this.asynchronous = asynchronous;
         this.report = report;
         this.own = new Random(Values.mix(seed, world.rank(), -1));
         this.world =
@@ -152,7 +155,7 @@ final class Plan implements AutoCloseable {
         int way = own.nextInt(10);
         System.out.println(member.ranks() + " way " + way + " " + call.what());
         try {
-            if (way < 3) {
+            if (way < 3 && !asynchronous) {
                 inStep(member, call.what(), call.synchronous());
                 check(new Issued(member, call, List.of()));
                 return;

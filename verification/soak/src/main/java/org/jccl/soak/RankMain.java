@@ -205,6 +205,7 @@ final class RankMain implements Report {
                         assignment.seed(),
                         assignment.timeout(),
                         assignment.late(),
+                        assignment.asynchronous(),
                         this);
         if (assignment.own() != Assignment.Own.NOTHING) {
             Thread fault = new Thread(() -> doOwn(world, assignment), "soak-fault");

@@ -1,40 +1,10 @@
-#include "operation.h"
+#include "call.h"
 
 #include <cstring>
 #include <limits>
 #include <numeric>
 
 namespace jccl {
-
-namespace {
-
-struct Row {
-  OperationKind what;
-  int64_t leastBytes;
-  int64_t leastBytesOfOpenMpi;
-};
-
-constexpr int64_t kKilobyte = 1024;
-constexpr int64_t kMegabyte = 1024 * kKilobyte;
-
-// A handover to the group's thread and back takes 5 us with free processors, and 10 to 17 with two. Calls are long where that
-// no longer counts, since the tuned and the offloaded ways through a library belong to calls that block; with Open MPI also
-// where its calls that do not block take up to 8 times as long as those that block: long reductions. With MPICH all take as
-// long. What is not here is never long: a barrier, and the all_to_all whose ranks do not know one another's parts.
-constexpr Row kLongCalls[] = {
-    {kReduce, kMegabyte, 64 * kKilobyte},
-    {kAllReduce, kMegabyte, 128 * kKilobyte},
-    {kReduceScatter, kMegabyte, kMegabyte},
-    {kReduceScatterV, kMegabyte, kMegabyte},
-    {kBroadcast, 2 * kMegabyte, 2 * kMegabyte},
-    {kAllGather, 2 * kMegabyte, 2 * kMegabyte},
-    {kAllGatherV, 2 * kMegabyte, 2 * kMegabyte},
-    {kGather, 2 * kMegabyte, 2 * kMegabyte},
-    {kScatter, 2 * kMegabyte, 2 * kMegabyte},
-    {kAllToAll, 2 * kMegabyte, 2 * kMegabyte},
-};
-
-}  // namespace
 
 // Products that do not wait for one another, since each collective is hashed; the factors are digits of pi, made odd.
 uint64_t signatureOf(const Call& call, int size) {
@@ -70,15 +40,6 @@ WideCount bytesOf(const Call& call, int size) {
     default:
       return call.count * size * bytes;
   }
-}
-
-bool isLongCall(const Call& call, int size) {
-  for (const Row& row : kLongCalls) {
-    if (row.what == call.what) {
-      return bytesOf(call, size) >= (isOpenMpi() ? row.leastBytesOfOpenMpi : row.leastBytes);
-    }
-  }
-  return false;
 }
 
 }  // namespace jccl

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.ServiceLoader;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
@@ -83,6 +84,20 @@ public interface ClusterEnvironment {
      * @param timeout the maximum time to wait
      */
     default void awaitReady(Map<String, String> environment, Duration timeout) {}
+
+    /**
+     * Returns the launcher's own id of the job. It is equal on all ranks of a job, also if they run
+     * several programs, and differs from the ids of other jobs. It keeps two jobs apart that were
+     * given the same {@code MASTER_ADDR} and {@code MASTER_PORT}. {@code TORCHELASTIC_RUN_ID}, if
+     * set, takes precedence. The default is no id.
+     *
+     * @param environment the variables of the process
+     * @return the id with its origin, such as {@code PMIX_NAMESPACE=1565589505}; empty if the
+     *     launcher has none
+     */
+    default Optional<String> jobId(Map<String, String> environment) {
+        return Optional.empty();
+    }
 
     /**
      * Reads the variables of the first launcher in {@link #known} that started this process. Logs

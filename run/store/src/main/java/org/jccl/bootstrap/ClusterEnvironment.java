@@ -127,11 +127,14 @@ public interface ClusterEnvironment {
         }
         throw new BootstrapException(
                 FailureContext.NONE,
-                "no launcher recognised: none of RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT is set, nor a variable of %s. Start the program with 'jccl run --nproc-per-node N -- java ...' or by srun, set these four variables, or give an init method with rank and world size, for instance tcp://host:29500?rank=0&world_size=2%s"
+                "no launcher recognised: no variable of %s is set, and none of RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT. Start the program with 'jccl run --nproc-per-node N -- java ...' or by srun, set these four variables, or give an init method with rank and world size, for instance tcp://host:29500?rank=0&world_size=2%s"
                         .formatted(
                                 String.join(
                                         ", ",
-                                        known.stream().map(ClusterEnvironment::name).toList()),
+                                        known.stream()
+                                                .filter(each -> !(each instanceof PlainEnvironment))
+                                                .map(ClusterEnvironment::name)
+                                                .toList()),
                                 environment.containsKey("RANK_TABLE_FILE")
                                         ? ". RANK_TABLE_FILE is set: its launchers are in the artifact org.jccl:jccl-ranktable (a fat jar must merge META-INF/services)"
                                         : ""));

@@ -337,7 +337,8 @@ class ClusterEnvironmentTest {
                         "SLURM_JOB_ID", "6");
         assertThatThrownBy(() -> read(script))
                 .isInstanceOf(BootstrapException.class)
-                .hasMessageContaining("no launcher recognised")
+                .hasMessageContaining("no launcher recognised: no variable of jccl run, torchrun, ")
+                .hasMessageContaining("Slurm, Kubeflow is set, and none of RANK, ")
                 .hasMessageContaining("srun");
     }
 

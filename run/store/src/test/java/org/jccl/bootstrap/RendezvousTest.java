@@ -333,6 +333,20 @@ class RendezvousTest {
         }
     }
 
+    @Test
+    void anAddressIsNotLookedUp() throws Exception {
+        String url = "tcp://127.0.0.1:" + FreePort.next() + "?rank=1&world_size=2";
+        for (int i = 0; i < 20; i++) {
+            assertThatThrownBy(
+                            () -> Rendezvous.join(url, NONE, NONE, Duration.ofNanos(1), Map.of()))
+                    .isInstanceOf(StoreException.class)
+                    .hasMessageNotContaining("cannot be found");
+        }
+        assertThatThrownBy(() -> join("tcp://127.0.0.999:1?rank=1&world_size=2", NONE, NONE))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining("it is not a valid address");
+    }
+
     private static Map<String, String> plain(int rank, String port) {
         Map<String, String> variables = new HashMap<>();
         variables.put("RANK", Integer.toString(rank));

@@ -77,7 +77,7 @@ Operation Collectives::begin(const Signature& signature, Clock::time_point deadl
 
 // With nothing to move, ranks still meet, so that one which has something to move is noticed.
 void Collectives::meet(const Operation& op) {
-  if (size_ >= kDoublingRanks && isOnOneHost()) {
+  if (size_ >= kDoublingRanks) {
     return reduceByDoubling(op, nullptr, nullptr, 0, 0, combineOf(kUint8, kBor));
   }
   forOthers([&](int i) { op.exchange.with(i, nullptr, 0, nullptr, 0); });

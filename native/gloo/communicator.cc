@@ -18,7 +18,7 @@ Communicator::~Communicator() {
 
 void Communicator::listen(const std::string& address, int64_t firstNumber) {
   auto device = deviceAt(address);
-  listener_ = std::make_unique<Listener>(address, tls_.get());
+  listener_ = std::make_unique<Listener>(address, tls_.get(), firstNumber, size_);
   firstNumber_ = firstNumber;
   mesh_ = makeMesh(device);
   context_ = std::make_shared<Context>(std::move(device), mesh_, timeout_);

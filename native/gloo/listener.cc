@@ -17,6 +17,22 @@ namespace {
 // All peers may connect at once; the system takes its own limit (somaxconn) where that is less.
 constexpr int kBacklog = 4096;
 
+// The time for a TLS handshake and a number. A rank of the job needs some round trips.
+constexpr Milliseconds kIntroduction(10000);
+
+// Callers of this age make room for others.
+constexpr Milliseconds kOldIfCrowded(1000);
+
+// Without a free descriptor: the pause before the next attempt, and when it is an error although no caller holds one.
+constexpr Milliseconds kPause(100);
+constexpr Milliseconds kShortage(2000);
+
+// Callers that have not said their number: some for each peer, and room for strangers.
+constexpr size_t kCallersOfPeer = 4;
+constexpr size_t kStrangers = 64;
+
+bool isShortage(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
+
 std::string reasonOf(int error) {
   // In English whatever the language of the process is.
   return error == EMFILE ? "Too many open files: raise this process's limit (ulimit -n)" : std::strerror(error);
@@ -113,7 +129,11 @@ Link dial(const Contact& contact, const TlsContext* tls, Clock::time_point deadl
   return link;
 }
 
-Listener::Listener(const std::string& address, const TlsContext* tls) : tls_(tls) {
+Listener::Listener(const std::string& address, const TlsContext* tls, int64_t firstNumber, int size)
+    : tls_(tls),
+      firstNumber_(firstNumber),
+      numbers_(2 * static_cast<int64_t>(size)),
+      mostCallers_(kCallersOfPeer * static_cast<size_t>(size) + kStrangers) {
   addrinfo hints{};
   hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE;
   hints.ai_socktype = SOCK_STREAM;
@@ -156,38 +176,75 @@ Link Listener::accept(int64_t number, Clock::time_point deadline) {
 }
 
 bool Listener::await(int64_t number, Clock::time_point deadline) {
+  const auto away = Clock::now() - listened_;
+  for (Caller& caller : callers_) {
+    caller.since += away;
+  }
   while (known_.count(number) == 0) {
-    if (Clock::now() >= deadline) {
+    listened_ = Clock::now();
+    if (listened_ >= deadline) {
       return false;
     }
-    std::vector<pollfd> waiting{{fd_, POLLIN, 0}};
+    dropIdle();
+    // The system ignores a negative descriptor.
+    const bool accepts = callers_.size() < mostCallers_ && listened_ >= acceptAgain_;
+    std::vector<pollfd> waiting{{accepts ? fd_ : -1, POLLIN, 0}};
     for (const Caller& caller : callers_) {
       waiting.push_back({caller.link.fd, caller.events, 0});
     }
-    if (::poll(waiting.data(), waiting.size(), pollMillis(deadline)) < 0 && errno != EINTR) {
+    const auto pause = accepts ? deadline : std::min(deadline, listened_ + kPause);
+    if (::poll(waiting.data(), waiting.size(), pollMillis(pause)) < 0 && errno != EINTR) {
       throw Failure(kInternal, "cannot wait for a connection: " + reasonOf(errno));
     }
-    acceptAll();
+    if (accepts) {
+      acceptSome();
+    }
     callers_.erase(
         std::remove_if(callers_.begin(), callers_.end(), [this](Caller& caller) { return listenTo(caller); }),
         callers_.end());
   }
+  listened_ = Clock::now();
   return true;
 }
 
-void Listener::acceptAll() {
-  for (;;) {
+void Listener::dropIdle() {
+  const bool crowded = callers_.size() >= mostCallers_ || shortSince_ != Clock::time_point();
+  const auto oldest = listened_ - (crowded ? kOldIfCrowded : kIntroduction);
+  const auto isIdle = [this, oldest](const Caller& caller) {
+    if (caller.since >= oldest) {
+      return false;
+    }
+    rejected_ = ", and a caller at " + nameOf(caller.link.fd) + " did not say which rank it is";
+    ::close(caller.link.fd);
+    return true;
+  };
+  callers_.erase(std::remove_if(callers_.begin(), callers_.end(), isIdle), callers_.end());
+}
+
+void Listener::acceptSome() {
+  while (callers_.size() < mostCallers_) {
     const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) {
       continue;
     }
+    const auto now = Clock::now();
+    if (fd < 0 && isShortage(errno)) {
+      shortSince_ = shortSince_ == Clock::time_point() ? now : shortSince_;
+      // Callers free theirs soon. Without callers, this process itself has too many.
+      if (callers_.empty() && now - shortSince_ > kShortage) {
+        throw Failure(kInternal, "cannot accept a connection: " + reasonOf(errno));
+      }
+      acceptAgain_ = now + kPause;
+      return;
+    }
     if (fd < 0 && errno != EAGAIN) {
       throw Failure(kInternal, "cannot accept a connection: " + reasonOf(errno));
     }
+    shortSince_ = acceptAgain_ = Clock::time_point();
     if (fd < 0) {
       return;
     }
-    callers_.push_back({{fd, nullptr}, POLLIN, 0, 0});
+    callers_.push_back({{fd, nullptr}, POLLIN, 0, 0, now});
     if (tls_ != nullptr) {
       callers_.back().link.tls = std::make_unique<TlsChannel>(*tls_, fd, true);
     }
@@ -220,7 +277,8 @@ bool Listener::listenTo(Caller& caller) {
     return false;
   }
   const int fd = caller.link.fd;
-  if (got <= 0 || !known_.emplace(caller.word, std::move(caller.link)).second) {
+  const bool isExpected = caller.word >= firstNumber_ && caller.word - firstNumber_ < numbers_;
+  if (got <= 0 || !isExpected || !known_.emplace(caller.word, std::move(caller.link)).second) {
     ::close(fd);
   }
   return true;

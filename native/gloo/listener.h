@@ -34,8 +34,8 @@ Link dial(const Contact& contact, const TlsContext* tls, Clock::time_point deadl
 // The port of a rank while it connects to its peers.
 class Listener final {
  public:
-  // Connections are plain without TLS, which must live as long.
-  Listener(const std::string& address, const TlsContext* tls);
+  // Connections are plain without TLS, which must live as long. Each peer has two numbers from the first one on.
+  Listener(const std::string& address, const TlsContext* tls, int64_t firstNumber, int size);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
@@ -53,18 +53,29 @@ class Listener final {
     short events;  // that it waits for
     int64_t word;
     size_t read;
+    Clock::time_point since;  // when it was accepted, without the time in which the listener did not listen to it
   };
 
-  void acceptAll();
+  // Accepts callers up to the bound. The rest stay in the system's queue.
+  void acceptSome();
+  // Closes callers that have not said their number in time; sooner if there is no room for others.
+  void dropIdle();
   // Whether the caller is done with: gone, or known by its number.
   bool listenTo(Caller& caller);
 
   const TlsContext* const tls_;
+  const int64_t firstNumber_;
+  const int64_t numbers_;
+  const size_t mostCallers_;
   int fd_ = -1;
   sockaddr_storage address_{};
   std::vector<Caller> callers_;
   std::map<int64_t, Link> known_;
   std::string rejected_;  // the last caller that was
+  Clock::time_point listened_;  // when it listened to its callers last
+  // Without a free descriptor: since when, and when to try again. Both are 0 otherwise.
+  Clock::time_point shortSince_;
+  Clock::time_point acceptAgain_;
 };
 
 }  // namespace jccl

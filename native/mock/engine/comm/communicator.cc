@@ -65,13 +65,17 @@ Result Communicator::initialize(const UniqueId& id) {
     own.version = vendor().version;
     own.host = vendor().host;
     own.ready = 1;
-    Result met = awaitAll([this] {
-        for (int r = 0; r < size; ++r) {
+    auto end = std::chrono::steady_clock::now() + std::chrono::seconds(settings.meetingSeconds);
+    bool isLate = false;
+    Result met = awaitAll([&] {
+        isLate = settings.meetingSeconds > 0 && std::chrono::steady_clock::now() > end;
+        for (int r = 0; r < size && !isLate; ++r) {
             if (segment_->seat(r).ready.load() == 0) return false;
         }
         return true;
     });
     if (met != Result::Ok) return met;
+    if (isLate) return Result::Timeout;
     Segment::forget(id);
     Result checked = check();
     if (checked == Result::Ok) ready = true;

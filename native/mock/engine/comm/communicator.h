@@ -18,13 +18,15 @@ struct Settings {
     bool rendezvous = false;
     /** The number of the device on its host, when it differs from the process's own. */
     int physicalDevice = -1;
+    /** How long a communicator that forms waits for the other ranks; 0 without a limit. */
+    long meetingSeconds = 0;
 };
 
 class Communicator {
 public:
     Communicator(int size, int rank, int device, Settings settings);
 
-    /** Meets the other ranks of the id; blocks until all are there or this one is aborted. */
+    /** Meets the other ranks of the id; blocks until all are there, the time is over or this one is aborted. */
     Result initialize(const UniqueId& id);
 
     /** This rank's place in a new communicator; no rank when it has none. */

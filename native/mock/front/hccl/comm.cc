@@ -94,6 +94,7 @@ HcclResult join(const char* call, uint32_t size, uint32_t rank, int device, cons
     Settings settings;
     settings.rendezvous = true;
     settings.physicalDevice = device + 1000 * options.server;
+    settings.meetingSeconds = setting("HCCL_CONNECT_TIMEOUT", 120);
     comm->ranks = std::make_shared<Communicator>(static_cast<int>(size), static_cast<int>(rank), device, settings);
     comm->isGlobal = global;
     comm->server = options.server;

@@ -93,6 +93,17 @@ public interface ProcessGroup extends AutoCloseable {
     Optional<String> backend(String deviceType);
 
     /**
+     * Returns whether an average of {@code FLOAT16} or {@code BFLOAT16} on these devices is finite
+     * even if the sum is not, because the backend multiplies each input before it adds. Otherwise,
+     * divide such inputs first and use {@link ReduceOp#SUM}.
+     *
+     * @param deviceType the type of a device, see {@link Device#type()}
+     * @return true for NCCL and HCCL; false for other backends and without a backend
+     * @throws UsageException if the device type is null
+     */
+    boolean scalesAverages(String deviceType);
+
+    /**
      * Returns the devices whose tensors this rank may pass to the operations, one of each type.
      *
      * @return at least one. Barriers use the first, unless ranks of another API use another device

@@ -250,11 +250,11 @@ public interface Store extends AutoCloseable {
     /**
      * Returns whether the connection between this process and the store is encrypted or absent.
      *
-     * @return false if there is a connection without encryption; true, the default, for a store
-     *     without a connection
+     * @return true if every connection is encrypted, or there is none; false by default, so that a
+     *     store that does not say so is not used together with certificates
      */
     default boolean isEncrypted() {
-        return true;
+        return false;
     }
 
     /** Closes this client. The contents of the store stay. Idempotent. */

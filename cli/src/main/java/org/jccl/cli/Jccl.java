@@ -87,6 +87,7 @@ public final class Jccl {
         }
         return jccl.setOut(out)
                 .setErr(err)
+                .setParameterExceptionHandler((wrong, given) -> explain(wrong))
                 .setExecutionExceptionHandler(
                         (failure, command, parsed) -> {
                             // Our own messages say what to do; a stack trace would bury them.
@@ -101,6 +102,18 @@ public final class Jccl {
                             return command.getCommandSpec().exitCodeOnExecutionException();
                         })
                 .execute(arguments);
+    }
+
+    /** Prints the reason last, where it is seen, and not above all options. */
+    private static int explain(CommandLine.ParameterException wrong) {
+        CommandLine command = wrong.getCommandLine();
+        PrintWriter err = command.getErr();
+        String name = command.getCommandSpec().qualifiedName();
+        err.print("Usage: " + command.getHelp().abbreviatedSynopsis());
+        err.println("Run '" + name + " --help' for all options.");
+        err.println(name + ": " + wrong.getMessage());
+        CommandLine.UnmatchedArgumentException.printSuggestions(wrong, err);
+        return command.getCommandSpec().exitCodeOnInvalidInput();
     }
 
     /**

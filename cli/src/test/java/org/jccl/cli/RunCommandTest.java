@@ -393,6 +393,13 @@ class RunCommandTest {
         Result result = jccl(line.split(" "));
         assertThat(result.exitCode()).isEqualTo(2);
         assertThat(result.err()).contains(explanation, "Usage: jccl run").doesNotContain("\tat ");
+        // The reason is not above a screen of options.
+        assertThat(result.err().lines().toList().subList(0, 2))
+                .satisfiesExactly(
+                        usage -> assertThat(usage).startsWith("Usage: jccl run"),
+                        more ->
+                                assertThat(more)
+                                        .isEqualTo("Run 'jccl run --help' for all options."));
     }
 
     @Test

@@ -126,9 +126,12 @@ class RunProcessTest {
     @CsvSource({"C", "C.UTF-8"})
     void bytesOfArgumentsStayAsTheyAre(String locale) throws Exception {
         List<String> command = new ArrayList<>(jccl().command());
+        String bytes =
+                "for a; do printf %s \"$a\" | od -An -v -tx1 | tr -d \"\\n\"; echo \";\"; done";
         String script =
-                "exec \"$@\" -- python3 -c 'import os, sys; print([os.fsencode(a) for a in"
-                        + " sys.argv[1:]])' \"$(printf 'a\\377b')\" '' \"$(printf '\\303\\251')\" \"it's $HOME\\\\ \" '\n'";
+                "exec \"$@\" -- sh -c '"
+                        + bytes
+                        + "' sh \"$(printf 'a\\377b')\" '' \"$(printf '\\303\\251')\" \"it's $HOME\\\\ \" '\n'";
         command.addAll(0, List.of("sh", "-c", script, "sh"));
         ProcessBuilder builder =
                 new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD);
@@ -136,6 +139,13 @@ class RunProcessTest {
         builder.environment().put("HOME", "/h");
         Process process = builder.start();
         assertThat(outputOf(process))
-                .isEqualTo("[0] [b'a\\xffb', b'', b'\\xc3\\xa9', b\"it's /h\\\\ \", b'\\n']\n");
+                .isEqualTo(
+                        """
+                        [0]  61 ff 62;
+                        [0] ;
+                        [0]  c3 a9;
+                        [0]  69 74 27 73 20 2f 68 5c 20;
+                        [0]  0a;
+                        """);
     }
 }

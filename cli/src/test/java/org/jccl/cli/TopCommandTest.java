@@ -13,6 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jccl.spi.LocalHost;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -191,6 +192,35 @@ class TopCommandTest {
                 .allMatch(line -> line.length() <= 50)
                 .anyMatch(line -> line.matches("rank \\d+, group world gloo failed: two lines"))
                 .anyMatch(line -> line.matches("... and \\d+ more ranks"));
+    }
+
+    /** As on a host whose name is neither in /etc/hosts nor known to a name server. */
+    @Test
+    void aDeadRankOfThisHostIsDeadAlsoIfTheHostCannotResolveItsOwnName() throws Exception {
+        Process gone = new ProcessBuilder("true").start();
+        gone.waitFor();
+        write(0, 1, 60_000, "\"groups\": []");
+        Path file = folder.resolve("rank0.json");
+        Files.writeString(
+                file,
+                Files.readString(file)
+                        .replace("elsewhere", LocalHost.name())
+                        .replace("\"pid\": 1,", "\"pid\": " + gone.pid() + ","));
+        Path noHosts = Files.createFile(folder.resolve("hosts"));
+        Process top =
+                new ProcessBuilder(
+                                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                                "-Djdk.net.hosts.file=" + noHosts,
+                                "-cp",
+                                System.getProperty("java.class.path"),
+                                "org.jccl.cli.Jccl",
+                                "top",
+                                "--once",
+                                folder.toString())
+                        .redirectErrorStream(true)
+                        .start();
+        assertThat(new String(top.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+                .contains("rank 0 is dead: it last wrote ");
     }
 
     @Test

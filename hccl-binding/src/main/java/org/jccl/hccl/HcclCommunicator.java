@@ -27,7 +27,10 @@ final class HcclCommunicator implements StreamCommunicator {
     private static final int LARGEST_MATRIX = 1024;
 
     private static final Capabilities CAPABILITIES =
-            Capabilities.ALL.withLargestTag(0).without(Feature.ANY_SOURCE);
+            Capabilities.ALL
+                    .withLargestTag(0)
+                    .without(Feature.ANY_SOURCE)
+                    .with(Feature.SCALED_AVERAGES);
 
     private final HcclHandle handle;
     private final int rank;

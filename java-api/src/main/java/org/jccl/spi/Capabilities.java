@@ -56,6 +56,13 @@ public record Capabilities(
          */
         SEPARATE_REDUCTION_OUTPUT,
 
+        /**
+         * {@code AVG} of {@code FLOAT16} and {@code BFLOAT16} multiplies each input before it adds,
+         * so an average is finite even if the sum is not. Without it, the training kit divides
+         * gradients of these types itself.
+         */
+        SCALED_AVERAGES,
+
         /** {@link Communicator#split} forms communicators from this one. */
         SPLIT,
 

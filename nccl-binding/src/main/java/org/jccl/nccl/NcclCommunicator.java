@@ -28,7 +28,10 @@ final class NcclCommunicator implements StreamCommunicator {
 
     /** Messages have no tags, and each names its peer. */
     private static final Capabilities CAPABILITIES =
-            Capabilities.ALL.withLargestTag(0).without(Feature.ANY_SOURCE).with(Feature.SPLIT);
+            Capabilities.ALL
+                    .withLargestTag(0)
+                    .without(Feature.ANY_SOURCE)
+                    .with(Feature.SPLIT, Feature.SCALED_AVERAGES);
 
     /** PyTorch's newer backend has other calls for lists than for one tensor of all parts. */
     private static final Capabilities LISTS_APART =

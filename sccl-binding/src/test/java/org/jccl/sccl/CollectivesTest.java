@@ -17,6 +17,10 @@ import org.jccl.UsageException;
 import org.jccl.Work;
 import org.jccl.store.HashStore;
 import org.jccl.testing.AbsentRanks;
+import org.jccl.training.GradientReducer;
+import org.jccl.training.NamedTensor;
+import org.jccl.training.ShardedParameters;
+import org.jccl.training.ShardedUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -46,6 +50,44 @@ final class CollectivesTest {
                         work.synchronize();
                         assertThat(work.isCompleted()).isTrue();
                         assertThat(read(tensor)).containsExactly(2, 4);
+                    }
+                });
+    }
+
+    /** SCCL's sum of these overflows. */
+    @Test
+    void gradientsOfFloat16AreDividedBeforeTheyAreAddedUp() throws Exception {
+        int count = (1 << 17) + 5; // more than one piece
+        short large = 0x7800; // 32768
+        World.run(
+                4,
+                (group, device) -> {
+                    short[] bits = new short[count];
+                    Arrays.fill(bits, large);
+                    assertThat(group.scalesAverages(device.type())).isFalse();
+                    try (GradientReducer reducer =
+                            GradientReducer.builder(group)
+                                    .device(device)
+                                    .gradient("half", DataType.FLOAT16, count)
+                                    .build()) {
+                        reducer.bucketView(0).copyFrom(bits);
+                        reducer.ready(0);
+                        reducer.finish();
+                        assertThat(reducer.bucketView(0).copyTo(new short[count]))
+                                .containsExactly(bits);
+                    }
+                    try (Tensor half = Tensor.allocate(device, DataType.FLOAT16, count);
+                            ShardedParameters model =
+                                    ShardedParameters.builder(group)
+                                            .unit("u", List.of(NamedTensor.of("x", half, count)))
+                                            .build()) {
+                        ShardedUnit unit = model.units().get(0);
+                        unit.gradient("x").copyFrom(bits);
+                        unit.reduce();
+                        model.awaitGradients();
+                        Tensor own = unit.gradientShard();
+                        assertThat(own.copyTo(new short[Math.toIntExact(own.count())]))
+                                .containsOnly(large);
                     }
                 });
     }

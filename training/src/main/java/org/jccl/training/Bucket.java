@@ -24,8 +24,11 @@ final class Bucket implements AutoCloseable {
     private final Tensor memory;
     private final Wire wire;
 
-    /** Null unless gradients are float16 on the CPU. */
-    private final HalfDivision division;
+    /** Whether the backend divides averages only after it has added the inputs. */
+    private final boolean dividesLate;
+
+    /** Null unless this divides float16 gradients in their memory. */
+    private HalfDivision division;
 
     /** The flag; null on devices, because reading it there would block the host. */
     private final Tensor flag;
@@ -42,8 +45,14 @@ final class Bucket implements AutoCloseable {
     private Work work;
 
     /** Allocates the memory and the view of each gradient. */
-    Bucket(List<Gradient> gradients, Device device, DataType wireType, BucketMemory allocator) {
+    Bucket(
+            List<Gradient> gradients,
+            Device device,
+            DataType wireType,
+            BucketMemory allocator,
+            boolean dividesLate) {
         this.gradients = gradients;
+        this.dividesLate = dividesLate;
         DataType type = gradients.get(0).type;
         long count = gradients.stream().mapToLong(gradient -> gradient.count).sum();
         memory = allocated(allocator, device, type, count + (device.isCpu() ? 1 : 0));
@@ -51,7 +60,6 @@ final class Bucket implements AutoCloseable {
         flagBytes = ByteBuffer.allocateDirect(type.size()).order(ByteOrder.nativeOrder());
         flagCopy = Tensor.of(flagBytes, type);
         wire = wireType == null ? null : new Wire(memory, wireType);
-        division = type == DataType.FLOAT16 && device.isCpu() ? new HalfDivision(memory) : null;
         missing = gradients.size();
     }
 
@@ -125,13 +133,12 @@ final class Bucket implements AutoCloseable {
         }
         Tensor message = wire == null ? memory : wire.tensor();
         boolean divides =
-                op.equals(ReduceOp.AVG)
-                        && message.dataType() == DataType.FLOAT16
-                        && memory.device().isCpu();
+                dividesLate && op.equals(ReduceOp.AVG) && message.dataType() == DataType.FLOAT16;
         int divisor = divides ? group.size() : 1;
         if (wire != null) {
             wire.encode(divisor);
         } else if (divides) {
+            division = division == null ? new HalfDivision(memory) : division;
             division.by(divisor);
         }
         work = group.allReduce(message, divides ? ReduceOp.SUM : op);

@@ -119,7 +119,7 @@ final class CheckpointSave {
 
     private void lock(String id) throws IOException {
         if (group.rank() == 0) {
-            Files.createDirectories(directory);
+            SafetensorsFile.createFolders(directory);
             lock = CheckpointLock.take(directory, id, group);
         }
     }
@@ -131,7 +131,7 @@ final class CheckpointSave {
                     "write its part",
                     () -> {
                         checkTexts();
-                        Files.createDirectories(directory);
+                        SafetensorsFile.createFolders(directory);
                         SafetensorsFile.write(file, named(own), partTexts(own));
                     });
             together(

@@ -3,13 +3,14 @@ package org.jccl.training;
 import org.jccl.Tensor;
 
 /**
- * Divides float16 elements by the number of ranks before the reduction, as PyTorch does. CPU
- * libraries divide the sum, which may overflow although the average is finite. Copies through an
- * array, in pieces that fit the cache.
+ * Divides float16 elements by the number of ranks before the reduction, as PyTorch does. Backends
+ * without {@link org.jccl.ProcessGroup#scalesAverages} divide the sum, which may overflow although
+ * the average is finite. Copies through an array, also from and to devices; its pieces fit a
+ * processor's second cache.
  */
 final class HalfDivision {
 
-    private static final int PIECE = 4096;
+    private static final int PIECE = 1 << 17;
 
     private final Tensor[] pieces;
     private final short[] bits = new short[PIECE];

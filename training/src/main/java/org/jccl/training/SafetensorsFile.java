@@ -187,9 +187,7 @@ public final class SafetensorsFile {
             }
             Files.move(unfinished, absolute, StandardCopyOption.ATOMIC_MOVE);
             unfinished = null;
-            try (FileChannel directory = FileChannel.open(absolute.getParent())) {
-                directory.force(true);
-            }
+            forceNameOf(absolute);
         } catch (IOException e) {
             throw new CheckpointException(
                     FailureContext.NONE, path + " cannot be written: " + e, e);
@@ -198,6 +196,44 @@ public final class SafetensorsFile {
                 unfinished.toFile().delete();
             }
         }
+    }
+
+    private static void forceNameOf(Path written) {
+        try {
+            force(written.getParent());
+        } catch (IOException e) {
+            throw new CheckpointException(
+                    FailureContext.NONE,
+                    "%s was written, but its folder cannot be forced to the disk: a crash of the host may bring back the file before: %s"
+                            .formatted(written, e),
+                    e);
+        }
+    }
+
+    /** Makes the names in a folder survive a crash of the host. */
+    private static void force(Path folder) throws IOException {
+        try (FileChannel directory = FileChannel.open(folder)) {
+            directory.force(true);
+        }
+    }
+
+    /**
+     * Creates a folder and those above it, and makes their names survive a crash of the host.
+     *
+     * @return the folders with a new name in them
+     */
+    static List<Path> createFolders(Path folder) throws IOException {
+        List<Path> changed = new ArrayList<>();
+        Path missing = folder.toAbsolutePath();
+        while (missing != null && !Files.exists(missing)) {
+            missing = missing.getParent();
+            changed.add(missing);
+        }
+        Files.createDirectories(folder);
+        for (Path each : changed) {
+            force(each);
+        }
+        return changed;
     }
 
     /** Returns the checksum of all other texts, in any order, since Python changes it. */

@@ -215,7 +215,9 @@ public final class ShardedParameters implements AutoCloseable {
 
     /** Returns whether gradients are divided before they are added up, see {@link HalfDivision}. */
     boolean dividesBefore() {
-        return op.equals(ReduceOp.AVG) && type == DataType.FLOAT16 && device.isCpu();
+        return op.equals(ReduceOp.AVG)
+                && type == DataType.FLOAT16
+                && !group.scalesAverages(device.type());
     }
 
     Zeros zeros() {

@@ -62,7 +62,8 @@ final class Step implements AutoCloseable {
                                         members.stream().map(gradients::get).toList(),
                                         device,
                                         options.wireType,
-                                        options.bucketMemory))
+                                        options.bucketMemory,
+                                        !group.scalesAverages(device.type())))
                 .toList();
     }
 

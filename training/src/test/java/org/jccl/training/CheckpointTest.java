@@ -754,4 +754,12 @@ final class CheckpointTest {
     private void accepted(String header) throws IOException {
         assertThat(SafetensorsFile.open(withHeader(header)).names()).containsExactly("a");
     }
+
+    @Test
+    void theFoldersAboveANewFolderAreForcedToTheDisk(@TempDir Path top) throws IOException {
+        Path step = top.resolve("run").resolve("step-1000");
+        assertThat(SafetensorsFile.createFolders(step)).containsExactly(top.resolve("run"), top);
+        assertThat(step).isDirectory();
+        assertThat(SafetensorsFile.createFolders(step)).isEmpty();
+    }
 }

@@ -3,6 +3,7 @@ package org.jccl.etcd;
 import io.etcd.jetcd.common.exception.ErrorCode;
 import io.etcd.jetcd.common.exception.EtcdExceptionFactory;
 import io.grpc.Status;
+import java.security.cert.CertificateException;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Set;
@@ -13,6 +14,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLHandshakeException;
+import javax.net.ssl.SSLPeerUnverifiedException;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
 import org.jccl.spi.Deadline;
@@ -27,7 +31,9 @@ final class Attempts {
     /** Elections take a second or two, and a busy machine longer. */
     private static final Duration LEAST = Duration.ofSeconds(10);
 
-    private static final Duration EACH = Duration.ofSeconds(3);
+    /** Doubled after each attempt without an answer: a busy machine may need more for TLS. */
+    private static final Duration FIRST = Duration.ofSeconds(3);
+
     private static final Duration PAUSE = Duration.ofMillis(100);
 
     static final String LEASE_GONE =
@@ -49,6 +55,7 @@ final class Attempts {
     private final Supplier<RuntimeException> closed;
     private final Duration limit;
     private final long begun = System.nanoTime();
+    private Duration each = FIRST;
 
     /**
      * Starts the time.
@@ -83,11 +90,9 @@ final class Attempts {
             } catch (Failed e) {
                 why = e.getCause();
             }
-            if (PERMANENT.contains(code(why))) {
+            if (isPermanent(why)) {
                 throw new StoreException(
-                        "%s: %s failed: %s%s"
-                                .formatted(
-                                        address, what, reason(why), remedy(code(why), reason(why))),
+                        "%s: %s failed: %s%s".formatted(address, what, reason(why), remedy(why)),
                         why);
             }
             if (isOver()) {
@@ -95,6 +100,9 @@ final class Attempts {
                         "%s: %s did not succeed within %s, because too few members answer: %s. Check that more than half of etcd's members run and can be reached"
                                 .formatted(address, what, Durations.text(limit), reason(why)),
                         why);
+            }
+            if (why instanceof TimeoutException) {
+                each = each.multipliedBy(2);
             }
             await(new CompletableFuture<>(), PAUSE);
         }
@@ -152,9 +160,11 @@ final class Attempts {
         } catch (RuntimeException e) {
             throw new Failed(e);
         }
-        if (!await(answer, EACH)) {
+        Duration left = limit.minusNanos(System.nanoTime() - begun);
+        Duration wait = left.compareTo(each) < 0 && left.compareTo(FIRST) > 0 ? left : each;
+        if (!await(answer, wait)) {
             answer.cancel(true);
-            throw new Failed(new TimeoutException("no answer within " + Durations.text(EACH)));
+            throw new Failed(new TimeoutException("no answer within " + Durations.text(wait)));
         }
         try {
             return answer.join();
@@ -201,14 +211,41 @@ final class Attempts {
                 : EtcdExceptionFactory.toEtcdException(why).getErrorCode();
     }
 
-    private static String remedy(ErrorCode code, String reason) {
-        return switch (code) {
-            case UNAUTHENTICATED, PERMISSION_DENIED, INVALID_ARGUMENT ->
+    /** Returns whether another attempt would fail in the same way. */
+    private static boolean isPermanent(Throwable why) {
+        return PERMANENT.contains(code(why)) || isRejectedByTls(why) || isRejectedUser(why);
+    }
+
+    /** A certificate that one side does not accept. A lost connection is another exception. */
+    private static boolean isRejectedByTls(Throwable why) {
+        for (Throwable each = why; each != null; each = each.getCause()) {
+            if (each instanceof SSLHandshakeException
+                    || each instanceof SSLPeerUnverifiedException
+                    || each instanceof CertificateException
+                    || each instanceof SSLException && reason(each).contains("fatal alert")) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** jetcd wraps the answer to a password, with a code of its own. */
+    private static boolean isRejectedUser(Throwable why) {
+        String reason = reason(why);
+        return reason.contains("authentication failed") || reason.contains("user name is empty");
+    }
+
+    private static String remedy(Throwable why) {
+        String reason = reason(why);
+        if (isRejectedByTls(why)) {
+            return ". Check cacert, cert and key in the URL, and the certificates of etcd";
+        }
+        return switch (code(why)) {
+            case NOT_FOUND -> ". " + LEASE_GONE;
+            default ->
                     reason.contains("user") || reason.contains("permission")
                             ? ". Give user=NAME:PASSWORD in the URL, or ETCDCTL_USER"
                             : "";
-            case NOT_FOUND -> ". " + LEASE_GONE;
-            default -> "";
         };
     }
 

@@ -154,8 +154,7 @@ final class EtcdSession {
                                             "grant a lease",
                                             () -> leases.grant(address.life().toSeconds()))
                                     .getID()
-                            : Long.parseLong(
-                                    found.get(0).getValue().toString(StandardCharsets.UTF_8));
+                            : number(leaseKey, found.get(0).getValue());
             if (found.isEmpty() ? register(candidate, attempts) : isAlive(candidate, attempts)) {
                 lease = candidate;
             } else {
@@ -165,6 +164,18 @@ final class EtcdSession {
         Thread renewing = new Thread(this::keepAlive, "jccl-etcd-lease");
         renewing.setDaemon(true);
         renewing.start();
+    }
+
+    private long number(ByteSequence key, ByteSequence value) {
+        String text = value.toString(StandardCharsets.UTF_8);
+        try {
+            return Long.parseLong(text);
+        } catch (NumberFormatException e) {
+            throw new StoreException(
+                    "%s: the key '%s' is damaged: it is '%s' and not a number. Another program writes under this prefix: use one of JCCL alone"
+                            .formatted(address, key.toString(StandardCharsets.UTF_8), text),
+                    e);
+        }
     }
 
     /** Makes a new lease that of the prefix, unless another client was faster. */
@@ -329,9 +340,11 @@ final class EtcdSession {
         for (KeyValue each : marks) {
             if (each.getModRevision() != markRevision) {
                 markRevision = each.getModRevision();
-                String[] made = each.getValue().toString(StandardCharsets.UTF_8).split(" ");
-                if (Long.parseLong(made[0]) == number) {
-                    return Optional.of(Integer.parseInt(made[1]));
+                String[] made = each.getValue().toString(StandardCharsets.UTF_8).split(" ", 2);
+                if (made[0].equals(Long.toString(number))) {
+                    String last = made.length < 2 ? "" : made[1];
+                    ByteSequence attemptText = ByteSequence.from(last, StandardCharsets.UTF_8);
+                    return Optional.of(Math.toIntExact(number(mark, attemptText)));
                 }
             }
         }

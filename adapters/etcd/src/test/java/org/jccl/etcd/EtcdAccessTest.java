@@ -2,6 +2,7 @@ package org.jccl.etcd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.testing.Patience.NEVER;
 import static org.jccl.testing.Patience.enough;
 import static org.jccl.testing.Patience.expires;
 
@@ -98,6 +99,54 @@ final class EtcdAccessTest {
                         .isInstanceOf(StoreException.class)
                         .hasMessageContaining(etcd.url("p"));
             }
+        }
+    }
+
+    /** Within a limit that a test would not survive if each error were taken for a lost member. */
+    @Test
+    void wrongCertificatesAndPasswordsAreErrorsAtOnce() throws Exception {
+        Certificates certificates =
+                new Certificates(folder)
+                        .authority("authority")
+                        .authority("other")
+                        .server("member", "authority");
+        Path other = file("other.pem", certificates.authorities("other"));
+        try (EtcdCluster etcd =
+                EtcdCluster.start(
+                        1,
+                        folder,
+                        "--cert-file",
+                        file("member.pem", certificates.certificate("member")).toString(),
+                        "--key-file",
+                        file("member.key", certificates.key("member")).toString())) {
+            assertThatThrownBy(() -> EtcdStore.connect(etcd.url("p") + "?cacert=" + other, NEVER))
+                    .isInstanceOf(StoreException.class)
+                    .hasMessageContaining("Check cacert, cert and key")
+                    .hasMessageNotContaining("too few members");
+        }
+        try (EtcdCluster etcd = EtcdCluster.start(1, Files.createDirectory(folder.resolve("b")))) {
+            try (Client client = Client.builder().endpoints(etcd.endpoint(0)).build()) {
+                Auth auth = client.getAuthClient();
+                auth.userAdd(bytes("root"), bytes("secret")).get();
+                auth.userGrantRole(bytes("root"), bytes("root")).get();
+                auth.authEnable().get();
+            }
+            assertThatThrownBy(() -> EtcdStore.connect(etcd.url("p") + "?user=root:guess", NEVER))
+                    .isInstanceOf(StoreException.class)
+                    .hasMessageContaining("user=NAME:PASSWORD")
+                    .hasMessageNotContaining("too few members");
+        }
+    }
+
+    @Test
+    void aDamagedKeyIsNamed() throws Exception {
+        try (EtcdCluster etcd = EtcdCluster.start(1, folder)) {
+            try (Client client = Client.builder().endpoints(etcd.endpoint(0)).build()) {
+                client.getKVClient().put(bytes("p/lease"), bytes("x")).get();
+            }
+            assertThatThrownBy(() -> EtcdStore.connect(etcd.url("p"), NEVER))
+                    .isInstanceOf(StoreException.class)
+                    .hasMessageContaining("the key 'p/lease' is damaged: it is 'x'");
         }
     }
 }

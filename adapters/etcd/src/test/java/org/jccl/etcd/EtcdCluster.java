@@ -95,7 +95,7 @@ public final class EtcdCluster implements AutoCloseable {
 
     private void start(int number, String state) throws IOException {
         Member member = members.get(number);
-        String scheme = options.contains("--client-cert-auth") ? "https" : "http";
+        String scheme = options.contains("--cert-file") ? "https" : "http";
         List<String> command =
                 new ArrayList<>(
                         List.of(

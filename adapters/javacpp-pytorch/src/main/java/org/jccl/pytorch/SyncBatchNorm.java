@@ -42,8 +42,10 @@ import org.jccl.UsageException;
  * requires a gradient. So all ranks must run the same layers in the same order, in both passes,
  * also with a batch of another size or of no sample. Ranks compute the same running statistics. In
  * evaluation, the layer's own {@code forward} runs, and nothing is sent. CPU only. Not thread-safe.
+ *
+ * <p>Until {@link #close}, the process keeps a reference to the group.
  */
-public final class SyncBatchNorm {
+public final class SyncBatchNorm implements AutoCloseable {
 
     /** All hooks. PyTorch would call a hook that Java has collected. */
     private static final Set<SumOfRanks> RETAINED = ConcurrentHashMap.newKeySet();
@@ -51,7 +53,8 @@ public final class SyncBatchNorm {
     /** Replaces a gradient by the sum of those of all ranks. */
     private static final class SumOfRanks extends TensorTensorHook {
 
-        private final transient ProcessGroup group;
+        /** Null once the normalization is closed: the hook itself remains reachable. */
+        private transient volatile ProcessGroup group;
 
         SumOfRanks(ProcessGroup group) {
             this.group = group;
@@ -59,8 +62,13 @@ public final class SyncBatchNorm {
 
         @Override
         public TensorBase call(TensorBase gradient) {
+            ProcessGroup ranks = group;
+            if (ranks == null) {
+                throw TorchTensors.usage(
+                        "this batch normalization was closed before its backward pass");
+            }
             try (gradient) {
-                return sum(group, new Tensor(gradient));
+                return sum(ranks, new Tensor(gradient));
             }
         }
     }
@@ -145,6 +153,9 @@ public final class SyncBatchNorm {
      * @throws JcclException if the group has failed
      */
     public Tensor forward(Tensor input) {
+        if (sumOfRanks.group == null) {
+            throw usage("this batch normalization is closed");
+        }
         TorchTensors.requireDefined("input", input);
         long channels = options.num_features().get();
         if (input.dim() < 2 || input.size(1) != channels || !input.is_cpu()) {
@@ -233,6 +244,15 @@ public final class SyncBatchNorm {
         Tensor all = ofRank.detach().clone();
         group.allReduce(TorchTensors.of(all), ReduceOp.SUM).await();
         return all;
+    }
+
+    /**
+     * Releases the group, which the caller still owns. Call it after the last backward pass. {@link
+     * #forward} then throws. Idempotent.
+     */
+    @Override
+    public void close() {
+        sumOfRanks.group = null;
     }
 
     private UsageException usage(String message) {

@@ -8,6 +8,8 @@ import static org.bytedeco.pytorch.global.torch.manual_seed;
 import static org.bytedeco.pytorch.global.torch.ones;
 import static org.bytedeco.pytorch.global.torch.randn;
 
+import java.lang.ref.WeakReference;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -389,5 +391,34 @@ class SyncBatchNormTest {
                     }
                     assertThat(values).containsOnly(0f);
                 });
+    }
+
+    /** A program that makes its model again would otherwise keep each old group. */
+    @Test
+    @Timeout(60)
+    void aClosedNormalizationDoesNotKeepItsGroup() throws InterruptedException {
+        WeakReference<ProcessGroup> group = closed();
+        while (group.get() != null) {
+            System.gc();
+            Thread.sleep(10);
+        }
+    }
+
+    private static WeakReference<ProcessGroup> closed() {
+        ProcessGroup group =
+                (ProcessGroup)
+                        Proxy.newProxyInstance(
+                                ProcessGroup.class.getClassLoader(),
+                                new Class<?>[] {ProcessGroup.class},
+                                (self, method, arguments) ->
+                                        method.getReturnType() == int.class ? (Object) 0 : null);
+        BatchNorm1dImpl layer = new BatchNorm1dImpl(new BatchNormOptions(CHANNELS));
+        SyncBatchNorm norm = SyncBatchNorm.of(group, layer);
+        norm.close();
+        norm.close();
+        assertThatThrownBy(() -> norm.forward(Tensor.create(new float[] {1})))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("is closed");
+        return new WeakReference<>(group);
     }
 }

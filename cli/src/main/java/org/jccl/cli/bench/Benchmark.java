@@ -2,8 +2,6 @@ package org.jccl.cli.bench;
 
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -21,6 +19,7 @@ import org.jccl.Tensor;
 import org.jccl.cli.bench.Collective.Placement;
 import org.jccl.cli.info.Bindings;
 import org.jccl.cli.info.Host;
+import org.jccl.spi.LocalHost;
 
 /** Measures and checks operations on one group. It runs on all ranks and reports on rank 0. */
 final class Benchmark {
@@ -148,7 +147,7 @@ final class Benchmark {
                         "Rank %2d Group  0 Pid %6d on %10s device %s",
                         group.rank(),
                         ProcessHandle.current().pid(),
-                        hostName(),
+                        LocalHost.name(),
                         device);
         byte[] bytes = Arrays.copyOf(own.getBytes(StandardCharsets.UTF_8), DESCRIPTION_BYTES);
         try (Tensor input = Tensor.allocate(device, DataType.INT8, DESCRIPTION_BYTES);
@@ -169,14 +168,6 @@ final class Benchmark {
                 lines.add(line.replace("\0", ""));
             }
             return lines;
-        }
-    }
-
-    private static String hostName() {
-        try {
-            return InetAddress.getLocalHost().getHostName();
-        } catch (UnknownHostException e) {
-            return "localhost"; // a machine without a name of its own; only a label
         }
     }
 }

@@ -1,13 +1,12 @@
 package org.jccl.cli.top;
 
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Optional;
+import org.jccl.spi.LocalHost;
 
 /** The state of a rank, from its file and, on the same host, from its process. */
 enum Health {
@@ -57,7 +56,7 @@ enum Health {
         if (nowMillis - rank.writtenMillis() < MISSED_WRITES * rank.intervalMillis()) {
             return ALIVE;
         }
-        if (!rank.host().equals(hostName())) {
+        if (!rank.host().equals(LocalHost.name())) {
             return FROZEN;
         }
         Optional<ProcessHandle> process = ProcessHandle.of(rank.pid()).filter(own -> is(own, rank));
@@ -86,14 +85,6 @@ enum Health {
             return state.startsWith("T") || state.startsWith("t");
         } catch (IOException | IndexOutOfBoundsException e) {
             return false;
-        }
-    }
-
-    private static String hostName() {
-        try {
-            return InetAddress.getLocalHost().getHostName();
-        } catch (UnknownHostException e) {
-            return "unknown";
         }
     }
 }

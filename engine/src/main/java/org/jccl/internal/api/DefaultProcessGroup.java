@@ -68,6 +68,11 @@ public final class DefaultProcessGroup implements ProcessGroup {
     }
 
     @Override
+    public boolean scalesAverages(String deviceType) {
+        return group.scalesAverages(deviceType);
+    }
+
+    @Override
     public List<Device> devices() {
         return group.devices();
     }

@@ -136,6 +136,11 @@ public final class Group {
         return engines.backend(deviceType).map(backend -> backend.provider().name());
     }
 
+    /** Returns whether averages of 16-bit types on these devices cannot overflow. */
+    public boolean scalesAverages(String deviceType) {
+        return engines.scalesAverages(deviceType);
+    }
+
     /** Returns the devices of this rank, one for each backend, in their order. */
     public List<Device> devices() {
         return engines.backends().stream().map(Backend::device).toList();

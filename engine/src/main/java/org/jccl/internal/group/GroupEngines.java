@@ -349,6 +349,12 @@ final class GroupEngines {
                 .findFirst();
     }
 
+    boolean scalesAverages(String deviceType) {
+        return find(deviceType)
+                .filter(engine -> engine.capabilities().has(Feature.SCALED_AVERAGES))
+                .isPresent();
+    }
+
     private Optional<Engine> find(String deviceType) {
         return entries.stream()
                 .filter(entry -> entry.isFor(deviceType))

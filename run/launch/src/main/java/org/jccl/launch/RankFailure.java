@@ -90,7 +90,10 @@ public record RankFailure(
         return "rank " + rank + " on " + host + " (process " + pid + ") " + end;
     }
 
-    /** Returns all details of the failure, in several lines. */
+    /**
+     * Returns all details of the failure, in several lines. The frames of stack traces are left
+     * out: the rank has printed them.
+     */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder(summary());
@@ -100,10 +103,15 @@ public record RankFailure(
                     "\n  the process exited with this code itself, or was killed by a user or by"
                             + " the kernel's out-of-memory killer (see dmesg)");
         }
-        if (!lastLines.stream().allMatch(String::isBlank)) {
+        List<String> shown = lastLines.stream().filter(line -> !isFrame(line)).toList();
+        if (!shown.stream().allMatch(String::isBlank)) {
             text.append("\n  its last lines:");
-            lastLines.forEach(line -> text.append("\n  | ").append(line));
+            shown.forEach(line -> text.append("\n  | ").append(line));
         }
         return text.toString();
+    }
+
+    private static boolean isFrame(String line) {
+        return line.startsWith("\tat ") || line.startsWith("\t... ");
     }
 }

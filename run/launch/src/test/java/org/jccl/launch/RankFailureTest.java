@@ -25,4 +25,11 @@ class RankFailureTest {
         assertThat(text(1, "", " ")).doesNotContain("last lines");
         assertThat(text(1, "", "why")).contains("its last lines:", "| why");
     }
+
+    @Test
+    void framesOfStackTracesAreNotRepeated() {
+        assertThat(text(1, "Exception: why", "\tat a.B.c(B.java:1)", "\t... 3 more"))
+                .contains("| Exception: why")
+                .doesNotContain("B.java", "3 more");
+    }
 }

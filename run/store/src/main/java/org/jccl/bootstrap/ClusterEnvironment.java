@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.ServiceLoader;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
@@ -90,6 +91,20 @@ public interface ClusterEnvironment {
     default void awaitReady(Map<String, String> environment, Duration timeout) {}
 
     /**
+     * Returns the launcher's own id of the job. It is equal on all ranks of a job, also if they run
+     * several programs, and differs from the ids of other jobs. It keeps two jobs apart that were
+     * given the same {@code MASTER_ADDR} and {@code MASTER_PORT}. {@code TORCHELASTIC_RUN_ID}, if
+     * set, takes precedence. The default is no id.
+     *
+     * @param environment the variables of the process
+     * @return the id with its origin, such as {@code PMIX_NAMESPACE=1565589505}; empty if the
+     *     launcher has none
+     */
+    default Optional<String> jobId(Map<String, String> environment) {
+        return Optional.empty();
+    }
+
+    /**
      * Reads the variables of the first launcher in {@link #known} that started this process. Logs
      * the launcher at level DEBUG.
      *
@@ -117,11 +132,14 @@ public interface ClusterEnvironment {
         }
         throw new BootstrapException(
                 FailureContext.NONE,
-                "no launcher recognised: none of RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT is set, nor a variable of %s. Start the program with 'jccl run --nproc-per-node N -- java ...' or by srun, set these four variables, or give an init method with rank and world size, for instance tcp://host:29500?rank=0&world_size=2%s"
+                "no launcher recognised: no variable of %s is set, and none of RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT. Start the program with 'jccl run --nproc-per-node N -- java ...' or by srun, set these four variables, or give an init method with rank and world size, for instance tcp://host:29500?rank=0&world_size=2%s"
                         .formatted(
                                 String.join(
                                         ", ",
-                                        known.stream().map(ClusterEnvironment::name).toList()),
+                                        known.stream()
+                                                .filter(each -> !(each instanceof PlainEnvironment))
+                                                .map(ClusterEnvironment::name)
+                                                .toList()),
                                 environment.containsKey("RANK_TABLE_FILE")
                                         ? ". RANK_TABLE_FILE is set: its launchers are in the artifact org.jccl:jccl-ranktable (a fat jar must merge META-INF/services)"
                                         : ""));

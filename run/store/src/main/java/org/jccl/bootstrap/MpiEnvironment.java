@@ -1,6 +1,8 @@
 package org.jccl.bootstrap;
 
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
@@ -14,6 +16,8 @@ import org.jccl.internal.rendezvous.RankVariables;
  * @param size the variable of the world size
  * @param localRank the variable of the rank on this host
  * @param localSize the variable of the number of ranks on this host
+ * @param jobId the variable of the launcher's id of the job, or the option of the parent process of
+ *     the ranks that has the address of the launcher
  * @param sharedWithSlurm whether Slurm's own plugin also sets the variables of rank and size, but
  *     not that of the local rank
  */
@@ -24,6 +28,7 @@ record MpiEnvironment(
         String size,
         String localRank,
         String localSize,
+        String jobId,
         boolean sharedWithSlurm)
         implements ClusterEnvironment {
 
@@ -36,6 +41,7 @@ record MpiEnvironment(
                     "OMPI_COMM_WORLD_SIZE",
                     "OMPI_COMM_WORLD_LOCAL_RANK",
                     "OMPI_COMM_WORLD_LOCAL_SIZE",
+                    "PMIX_NAMESPACE",
                     false);
 
     /** Hydra, the {@code mpiexec} of MPICH and Intel MPI. */
@@ -47,6 +53,7 @@ record MpiEnvironment(
                     "PMI_SIZE",
                     "MPI_LOCALRANKID",
                     "MPI_LOCALNRANKS",
+                    "--control-port",
                     true);
 
     @Override
@@ -70,5 +77,28 @@ record MpiEnvironment(
         return reader.local(reader.optional(0, localRank), reader.optional(1, localSize))
                 .master()
                 .membership(ownRank, worldSize);
+    }
+
+    /** Hydra sets no variable, but its proxies on all hosts know the address of mpiexec. */
+    @Override
+    public Optional<String> jobId(Map<String, String> environment) {
+        Optional<String> id =
+                jobId.startsWith("-")
+                        ? optionOfParent(jobId)
+                        : new MembershipReader(name, environment).text(jobId);
+        return id.map(value -> jobId + "=" + value);
+    }
+
+    private static Optional<String> optionOfParent(String option) {
+        Optional<ProcessHandle> parent = ProcessHandle.current().parent();
+        while (parent.isPresent()) {
+            List<String> words = List.of(parent.get().info().arguments().orElse(new String[0]));
+            int at = words.indexOf(option);
+            if (at >= 0 && at + 1 < words.size()) {
+                return Optional.of(words.get(at + 1));
+            }
+            parent = parent.get().parent();
+        }
+        return Optional.empty();
     }
 }

@@ -18,6 +18,7 @@ import org.jccl.TlsCredentials;
 import org.jccl.UsageException;
 import org.jccl.internal.checks.Require;
 import org.jccl.internal.rendezvous.HostedStore;
+import org.jccl.internal.rendezvous.RankClaim;
 import org.jccl.internal.rendezvous.RankVariables;
 import org.jccl.internal.rendezvous.RunId;
 import org.jccl.internal.rendezvous.StoreUrl;
@@ -92,8 +93,9 @@ public final class Rendezvous implements AutoCloseable {
      * @param environment the variables of the process, usually {@link System#getenv()}
      * @return the rendezvous, which the caller closes
      * @throws BootstrapException if rank, world size or the address of the store are missing,
-     *     malformed or contradictory, the host is unknown, the port cannot be used, or the store
-     *     belongs to another run ({@code TORCHELASTIC_RUN_ID})
+     *     malformed or contradictory, the host is unknown, the port cannot be used, the store
+     *     belongs to another run ({@code TORCHELASTIC_RUN_ID}, or the launcher's id of the job), or
+     *     another process has the same rank or expects another world size
      * @throws org.jccl.StoreException if the store cannot be reached, or a rank does not arrive, in
      *     time
      * @throws UsageException if an argument is null
@@ -366,7 +368,15 @@ public final class Rendezvous implements AutoCloseable {
      * together, and these may have several launchers.
      */
     private static RunId runId(InitMethod method, Map<String, String> environment) {
-        return method.scheme().equals(ENVIRONMENT) ? RunId.in(environment) : RunId.UNKNOWN;
+        if (!method.scheme().equals(ENVIRONMENT)) {
+            return RunId.UNKNOWN;
+        }
+        Optional<String> jobId =
+                ClusterEnvironment.known().stream()
+                        .filter(launcher -> launcher.detect(environment))
+                        .findFirst()
+                        .flatMap(launcher -> launcher.jobId(environment));
+        return RunId.in(environment, jobId);
     }
 
     private static Rendezvous overTcp(
@@ -382,13 +392,21 @@ public final class Rendezvous implements AutoCloseable {
                             + " other ranks would not know the port");
         }
         Deadline limit = Deadline.after(timeout);
+        RankClaim claim = RankClaim.of(member.rank(), member.worldSize());
         HostedStore hosted = null;
         try {
             requireDescriptors(serve, member.worldSize());
-            hosted =
-                    serve
-                            ? HostedStore.serve(host, port, run.contents(), tls, timeout)
-                            : connect(member, host, port, run, tls, timeout);
+            if (serve) {
+                Map<String, byte[]> contents = new HashMap<>(run.contents());
+                contents.putAll(claim.contents());
+                hosted = HostedStore.serve(host, port, contents, tls, timeout);
+            } else {
+                hosted = connect(member, host, port, run, tls, timeout);
+                // A launcher's store remains for the next processes of the same ranks.
+                if (!member.storeIsHosted()) {
+                    claim.register(hosted.client());
+                }
+            }
             passBarrier(hosted.client(), member, serve, limit.atMost(timeout));
         } catch (RuntimeException | Error e) {
             if (hosted != null) {
@@ -460,7 +478,7 @@ public final class Rendezvous implements AutoCloseable {
                         member.worldSize(),
                         ranks -> Arrivals.present(store, ranks, Rendezvous::hereKey),
                         () -> {
-                            store.awaitWorkers(member.worldSize(), timeout);
+                            RankClaim.of(0, member.worldSize()).awaitAll(store, timeout);
                             return member;
                         });
             } catch (StoreTimeoutException e) {

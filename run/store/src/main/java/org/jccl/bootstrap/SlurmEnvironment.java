@@ -56,6 +56,15 @@ final class SlurmEnvironment implements ClusterEnvironment {
                 .membership(rank, worldSize);
     }
 
+    /** All components of a heterogeneous step have the ids of the first one. */
+    @Override
+    public Optional<String> jobId(Map<String, String> environment) {
+        MembershipReader reader = new MembershipReader(name(), environment);
+        Optional<String> step = reader.text("SLURM_STEP_ID");
+        return reader.text("SLURM_JOB_ID")
+                .flatMap(job -> step.map(id -> "Slurm step " + job + "." + id));
+    }
+
     /** Does not use SLURM_NTASKS_PER_NODE, which is the requested number, often of another step. */
     private static int localWorldSize(MembershipReader reader, int rank) {
         Optional<String> ranks = reader.text(RANKS_OF_HOST);

@@ -163,7 +163,9 @@ final class FileLock implements AutoCloseable {
 
     private static Process start(Path file, long seconds) {
         try {
-            return new ProcessBuilder("flock", "-w", Long.toString(seconds), file.toString(), "cat")
+            // A relative path could begin with a dash.
+            String path = file.toAbsolutePath().toString();
+            return new ProcessBuilder("flock", "-w", Long.toString(seconds), path, "cat")
                     .redirectError(ProcessBuilder.Redirect.DISCARD)
                     .start();
         } catch (IOException e) {

@@ -121,6 +121,12 @@ public final class FileStore implements Store {
                 });
     }
 
+    /** Always true: there is no connection. */
+    @Override
+    public boolean isEncrypted() {
+        return true;
+    }
+
     @Override
     public long keyCount() {
         return read("keyCount", KeySpace::size);

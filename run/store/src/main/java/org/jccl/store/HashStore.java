@@ -194,6 +194,12 @@ public final class HashStore implements Store {
         return locked(keys -> new HashStore(shared, timeout));
     }
 
+    /** Always true: there is no connection. */
+    @Override
+    public boolean isEncrypted() {
+        return true;
+    }
+
     /** Closes this object and ends the waits of other threads in it. Duplicates stay open. */
     @Override
     public void close() {

@@ -3,6 +3,8 @@ package org.jccl.bootstrap;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.text.MessageFormat;
 import java.util.HashMap;
 import java.util.List;
@@ -250,6 +252,63 @@ class ClusterEnvironmentTest {
         assertThat(place.masterPort()).hasValueSatisfying(this::isSlurmPort);
     }
 
+    /** Seen in Slurm 22.05: both components of a heterogeneous step have the ids of the first. */
+    @Test
+    void theIdOfAJobIsThatOfItsLauncher() {
+        assertThat(jobId(SLURM)).contains("Slurm step 1234567.0");
+        assertThat(jobId(with(SLURM, "SLURM_STEP_ID", "1"))).contains("Slurm step 1234567.1");
+        Map<String, String> openMpi =
+                Map.of(
+                        "OMPI_COMM_WORLD_RANK", "0",
+                        "OMPI_COMM_WORLD_SIZE", "2",
+                        "PMIX_NAMESPACE", "1565589505",
+                        "SLURM_JOB_ID", "7",
+                        "SLURM_STEP_ID", "0");
+        assertThat(jobId(openMpi)).contains("PMIX_NAMESPACE=1565589505");
+        assertThat(jobId(Map.of("PMI_RANK", "0", "PMI_SIZE", "2"))).isEmpty();
+        assertThat(jobId(Map.of("RANK", "0", "WORLD_SIZE", "2"))).isEmpty();
+    }
+
+    /** Each rank of Hydra is a descendant of a proxy with such an option. */
+    @Test
+    void theIdOfHydrasJobIsTheAddressThatItsProxiesHave() throws Exception {
+        String command =
+                "\"$0\" -XX:TieredStopAtLevel=1 -cp \"$1\" '"
+                        + PrintsJobId.class.getName()
+                        + "'; exit";
+        Process proxy =
+                new ProcessBuilder(
+                                "sh",
+                                "-c",
+                                command,
+                                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                                System.getProperty("java.class.path"),
+                                "--control-port",
+                                "node1:35771")
+                        .redirectErrorStream(true)
+                        .start();
+        assertThat(new String(proxy.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+                .contains("id --control-port=node1:35771.");
+    }
+
+    /** Prints the id of Hydra's job. */
+    static final class PrintsJobId {
+
+        private PrintsJobId() {}
+
+        public static void main(String[] arguments) {
+            System.out.println(
+                    "id " + jobId(Map.of("PMI_RANK", "0", "PMI_SIZE", "2")).orElse("none") + ".");
+        }
+    }
+
+    private static Optional<String> jobId(Map<String, String> environment) {
+        return ClusterEnvironment.known().stream()
+                .filter(launcher -> launcher.detect(environment))
+                .findFirst()
+                .flatMap(launcher -> launcher.jobId(environment));
+    }
+
     private void isSlurmPort(int port) {
         assertThat(port).isBetween(15000, 24999);
     }
@@ -278,7 +337,8 @@ class ClusterEnvironmentTest {
                         "SLURM_JOB_ID", "6");
         assertThatThrownBy(() -> read(script))
                 .isInstanceOf(BootstrapException.class)
-                .hasMessageContaining("no launcher recognised")
+                .hasMessageContaining("no launcher recognised: no variable of jccl run, torchrun, ")
+                .hasMessageContaining("Slurm, Kubeflow is set, and none of RANK, ")
                 .hasMessageContaining("srun");
     }
 

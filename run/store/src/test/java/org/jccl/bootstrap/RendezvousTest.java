@@ -26,6 +26,7 @@ import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
+import org.jccl.spi.LocalHost;
 import org.jccl.store.HashStore;
 import org.jccl.store.TcpStoreServer;
 import org.jccl.testing.FreePort;
@@ -232,6 +233,118 @@ class RendezvousTest {
                     .hasMessageContaining("this rank belongs to run 'B'")
                     .hasMessageContaining("belongs to run 'A'");
         }
+    }
+
+    @Test
+    @Timeout(60)
+    void twoJobsOfOneLauncherAtOneAddressAreToldApart() throws Exception {
+        String port = Integer.toString(FreePort.next());
+        ExecutorService threads = Executors.newFixedThreadPool(1);
+        try {
+            Future<Rendezvous> zero = threads.submit(() -> joinMpi("7", 0, port));
+            assertThatThrownBy(() -> joinMpi("8", 1, port))
+                    .isInstanceOf(BootstrapException.class)
+                    .hasMessageContaining("this rank belongs to run 'PMIX_NAMESPACE=8'")
+                    .hasMessageContaining("belongs to run 'PMIX_NAMESPACE=7'");
+            assertThatThrownBy(() -> Rendezvous.join("env://", NONE, NONE, TIMEOUT, plain(1, port)))
+                    .isInstanceOf(BootstrapException.class)
+                    .hasMessageContaining("this rank belongs to run '(no id)'");
+            assertThat(zero).isNotDone();
+            joinMpi("7", 1, port).close();
+            zero.get().close();
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    private static Rendezvous joinMpi(String job, int rank, String port) {
+        Map<String, String> variables = new HashMap<>();
+        variables.put("OMPI_COMM_WORLD_RANK", Integer.toString(rank));
+        variables.put("OMPI_COMM_WORLD_SIZE", "2");
+        variables.put("PMIX_NAMESPACE", job);
+        variables.put("MASTER_ADDR", "127.0.0.1");
+        variables.put("MASTER_PORT", port);
+        return Rendezvous.join("env://", NONE, NONE, TIMEOUT, variables);
+    }
+
+    @Test
+    @Timeout(60)
+    void aSecondProcessOfARankIsAnErrorOnBothSides() throws Exception {
+        failsOnBothSides(3, "1", "3", "rank 1 of 3 (process ", "rank 1 of 3 (process ");
+    }
+
+    @Test
+    @Timeout(60)
+    void anotherWorldSizeIsAnErrorOnBothSides() throws Exception {
+        failsOnBothSides(3, "2", "4", "rank 0 of 3 (process ", "rank 2 of 4 (process ");
+    }
+
+    /** Rank 0 and 1 join here, another rank in a process of its own. */
+    private static void failsOnBothSides(
+            int worldSize, String otherRank, String otherSize, String first, String second)
+            throws Exception {
+        String port = Integer.toString(FreePort.next());
+        String url = "tcp://127.0.0.1:" + port + "?world_size=" + worldSize + "&rank=";
+        ExecutorService threads = Executors.newFixedThreadPool(1);
+        try {
+            Future<Rendezvous> zero = threads.submit(() -> join(url + 0, NONE, NONE));
+            try (Rendezvous one = join(url + 1, NONE, NONE)) {
+                assertThat(one.membership().rank()).isEqualTo(1);
+                Process other =
+                        new ProcessBuilder(
+                                        Path.of(System.getProperty("java.home"), "bin", "java")
+                                                .toString(),
+                                        "-XX:TieredStopAtLevel=1",
+                                        "-cp",
+                                        System.getProperty("java.class.path"),
+                                        Joining.class.getName(),
+                                        "tcp://127.0.0.1:%s?world_size=%s&rank=%s"
+                                                .formatted(port, otherSize, otherRank))
+                                .redirectErrorStream(true)
+                                .start();
+                String said = new String(other.getInputStream().readAllBytes());
+                String host = " on " + LocalHost.name() + ")";
+                assertThat(said)
+                        .contains(first + ProcessHandle.current().pid() + host)
+                        .contains(second + other.pid() + host)
+                        .contains("joined the same store, at 127.0.0.1:" + port);
+            }
+            assertThatThrownBy(zero::get)
+                    .hasCauseInstanceOf(BootstrapException.class)
+                    .hasMessageContaining(first + ProcessHandle.current().pid())
+                    .hasMessageContaining(second);
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    /** Joins as the rank of its URL, and prints the message of the failure. */
+    static final class Joining {
+
+        private Joining() {}
+
+        public static void main(String[] arguments) {
+            try {
+                join(arguments[0], NONE, NONE).close();
+                System.out.println("joined");
+            } catch (JcclException e) {
+                System.out.println(e.getMessage());
+            }
+        }
+    }
+
+    @Test
+    void anAddressIsNotLookedUp() throws Exception {
+        String url = "tcp://127.0.0.1:" + FreePort.next() + "?rank=1&world_size=2";
+        for (int i = 0; i < 20; i++) {
+            assertThatThrownBy(
+                            () -> Rendezvous.join(url, NONE, NONE, Duration.ofNanos(1), Map.of()))
+                    .isInstanceOf(StoreException.class)
+                    .hasMessageNotContaining("cannot be found");
+        }
+        assertThatThrownBy(() -> join("tcp://127.0.0.999:1?rank=1&world_size=2", NONE, NONE))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining("it is not a valid address");
     }
 
     private static Map<String, String> plain(int rank, String port) {

@@ -302,4 +302,15 @@ final class FileStoreTest extends StoreContract {
                 .hasMessageContaining("corrupt")
                 .hasMessageContaining(file.toString());
     }
+
+    @Test
+    void aRelativeNameMayBeginWithADash() throws IOException {
+        Path file = Path.of("-c-" + System.nanoTime());
+        try (FileStore store = FileStore.open(file, 1, enough(Duration.ofSeconds(30)))) {
+            store.set("k", new byte[] {1});
+            assertThat(store.get("k")).containsExactly(1);
+        } finally {
+            Files.deleteIfExists(file);
+        }
+    }
 }

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.jccl.testing.Patience.enough;
 
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
@@ -52,6 +54,7 @@ final class PrefixStoreTest extends QueueContract {
     void tellsWhereTheStoreIs() {
         assertThat(outer.serverHost()).isEmpty();
         assertThat(outer.isEncrypted()).isTrue();
+        assertThat(new PrefixStore("a", ofTheUser()).isEncrypted()).isFalse();
         try (TcpStoreServer server = TcpStoreServer.bind(new InetSocketAddress("127.0.0.1", 0));
                 TcpStore store =
                         TcpStore.connect(
@@ -60,6 +63,16 @@ final class PrefixStoreTest extends QueueContract {
             assertThat(view.serverHost()).contains("127.0.0.1");
             assertThat(view.isEncrypted()).isFalse();
         }
+    }
+
+    /** A store that has only what a Store must have. */
+    private static Store ofTheUser() {
+        return (Store)
+                Proxy.newProxyInstance(
+                        Store.class.getClassLoader(),
+                        new Class<?>[] {Store.class},
+                        (self, method, arguments) ->
+                                InvocationHandler.invokeDefault(self, method, arguments));
     }
 
     @Test

@@ -387,6 +387,68 @@ abstract class ReductionCases extends Cases {
                 });
     }
 
+    /** The sum of the inputs has no number in the type, their average has one. */
+    @Test
+    void averagesOf16BitTypesAreFiniteWhereTheBackendSaysSo() {
+        int size = 4;
+        onRanks(
+                size,
+                me -> {
+                    average(me, DataType.FLOAT16, 65504 / 2.0);
+                    average(me, DataType.BFLOAT16, 0x1.fep127 / 2);
+                });
+    }
+
+    private static void average(Rank rank, DataType type, double each) {
+        if (!rank.backend().reduces(ReduceOp.AVG, type)) {
+            return;
+        }
+        int size = rank.size();
+        int part = 7;
+        double[] values = new double[size * part];
+        Arrays.fill(values, each);
+        byte[] input = Elements.encode(type, values);
+        for (Forms form : Forms.of(rank.group())) {
+            Tensor all = rank.bytes(type, input);
+            form.allReduce(all, ReduceOp.AVG);
+            expectAverage(rank, all, each, what("allReduce", form, type));
+
+            Tensor one = rank.bytes(type, input);
+            form.reduce(one, size - 1, ReduceOp.AVG);
+            if (rank.rank() == size - 1) {
+                expectAverage(rank, one, each, what("reduce", form, type));
+            }
+
+            Tensor whole = rank.bytes(type, input);
+            Tensor own = rank.blank(type, part);
+            form.reduceScatterSingle(own, whole, ReduceOp.AVG);
+            expectAverage(rank, own, each, what("reduceScatterSingle", form, type));
+            rank.expect(whole, input, "input of reduceScatterSingle");
+
+            long[] counts = IntStream.range(1, size + 1).asLongStream().toArray();
+            List<Tensor> parts = rank.adjacent(type, counts);
+            for (Tensor each16 : parts) {
+                rank.backend()
+                        .write(
+                                each16,
+                                Arrays.copyOf(
+                                        input, Math.toIntExact(each16.count()) * type.size()));
+            }
+            Tensor mine = rank.blank(type, rank.rank() + 1);
+            form.reduceScatter(mine, parts, ReduceOp.AVG);
+            expectAverage(rank, mine, each, what("reduceScatter", form, type));
+        }
+    }
+
+    private static void expectAverage(Rank rank, Tensor tensor, double expected, String what) {
+        boolean scales = rank.group().scalesAverages(tensor.device().type());
+        for (double found : Elements.decode(tensor.dataType(), rank.backend().read(tensor))) {
+            if (scales || Double.isFinite(found)) {
+                assertThat(found).as(what).isCloseTo(expected, within(expected / 100));
+            }
+        }
+    }
+
     private static void overflow(
             Rank rank, Forms form, DataType type, ReduceOp op, long[] values, long[] expected) {
         if (rank.backend().reduces(op, type)) {

@@ -338,7 +338,7 @@ final class CaseRun {
     }
 
     private void found(String kind, RankProcess process, String text) {
-        tally.found(
+        tally.foundInWorld(
                 wanted.backend(),
                 wanted.fault(),
                 wanted.drawnFrom(),

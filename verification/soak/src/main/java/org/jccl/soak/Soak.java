@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -78,7 +79,7 @@ public final class Soak implements Callable<Integer> {
     @Option(names = "--output", description = "folder for logs, summary.json and table.md")
     private Path output = Path.of("verification/soak/target/soak");
 
-    private final Tally tally = new Tally();
+    private Tally tally;
     private final AtomicInteger next = new AtomicInteger();
 
     private Soak() {}
@@ -103,6 +104,7 @@ public final class Soak implements Callable<Integer> {
     public Integer call() throws Exception {
         output = Files.createDirectories(output).toRealPath();
         root = root.toAbsolutePath();
+        tally = new Tally(drawing());
         System.out.printf("soak: seed %d, logs in %s%n", seed, output);
         long start = System.nanoTime();
         long end = start + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
@@ -128,6 +130,17 @@ public final class Soak implements Callable<Integer> {
                 lasted,
                 tally.findings().size());
         return tally.findings().isEmpty() ? 0 : 1;
+    }
+
+    /** Returns the given options that decide what a seed draws. */
+    private String drawing() {
+        String names =
+                faults.stream()
+                        .map(each -> each.name().toLowerCase(Locale.ROOT))
+                        .collect(Collectors.joining(","));
+        return (faults.size() == Fault.values().length ? "" : " --fault " + names)
+                + (ranks > 0 ? " --ranks " + ranks : "")
+                + (steps > 0 ? " --steps " + steps : "");
     }
 
     private void runCases(int number, long end) {
@@ -185,7 +198,8 @@ public final class Soak implements Callable<Integer> {
                                 || !fine
                                 || Math.floorMod(drawn.seed(), CASES_OF_A_JOB) == 0);
         boolean stuck = drawn.fault().fails() && !backend.aborts();
-        if (jobIsOver || stuck) {
+        // A process that a finding has left behind, for instance stuck, would spoil later worlds.
+        if (jobIsOver || stuck || !fine) {
             pool.end();
         } else if (drawn.fault().fails()) {
             List<RankProcess> survivors = run.survivors();

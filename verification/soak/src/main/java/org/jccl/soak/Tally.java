@@ -41,10 +41,32 @@ final class Tally {
                 .computeIfAbsent(fault, key -> new Row());
     }
 
+    /** The options that decide what a seed draws, as in {@code " --ranks 3"}. */
+    private final String options;
+
+    Tally(String options) {
+        this.options = options;
+    }
+
     synchronized void found(Backend backend, Fault fault, long seed, String kind, String text) {
         findings.add(new Finding(backend, fault, seed, kind, text));
         row(backend, fault).findings.merge(kind, 1, Integer::sum);
         System.out.printf("FOUND %s: %s %s, seed %d: %s%n", kind, backend, fault, seed, text);
+    }
+
+    /**
+     * Records a finding in a world. The seed alone draws another world if the options differ.
+     *
+     * @param text what was found
+     */
+    void foundInWorld(Backend backend, Fault fault, long seed, String kind, String text) {
+        found(backend, fault, seed, kind, text + "; " + repeat(backend, seed, options));
+    }
+
+    /** Returns the command that runs one world again. */
+    static String repeat(Backend backend, long seed, String options) {
+        return "repeat it by script/soak 1 --backend %s%s --case-seed %d"
+                .formatted(backend.name().toLowerCase(Locale.ROOT), options, seed);
     }
 
     synchronized void resources(String line) {

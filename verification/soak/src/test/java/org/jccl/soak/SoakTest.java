@@ -72,6 +72,16 @@ class SoakTest {
     }
 
     @Test
+    void aFindingHasTheWholeCommandThatRepeatsIt() {
+        Tally tally = new Tally(" --fault close --ranks 3");
+        tally.foundInWorld(Backend.NCCL, Fault.CLOSE, 42, "late", "rank 1");
+        assertThat(tally.findings().get(0).text())
+                .isEqualTo(
+                        "rank 1; repeat it by script/soak 1 --backend nccl --fault close --ranks 3"
+                                + " --case-seed 42");
+    }
+
+    @Test
     void whatAProcessHoldsMoreOfIsFound() {
         List<Resources> flat =
                 IntStream.range(0, 40)

@@ -5,6 +5,7 @@ import java.lang.System.Logger.Level;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
+import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -169,6 +170,13 @@ public final class HostedStore implements AutoCloseable {
 
     /** Looks up a name within a time limit, which the JDK's own call does not have. */
     private static InetAddress resolve(String host, int port, Duration timeout) {
+        if (isAddress(host)) {
+            try {
+                return InetAddress.getByName(host);
+            } catch (UnknownHostException e) {
+                throw unknownHost(host, port, "it is not a valid address", e);
+            }
+        }
         CompletableFuture<InetAddress> answer = new CompletableFuture<>();
         Deadline limit = Deadline.after(timeout);
         Thread asker = new Thread(() -> ask(host, limit.left(), answer), "jccl-resolve-" + host);
@@ -187,6 +195,11 @@ public final class HostedStore implements AutoCloseable {
         } finally {
             answer.cancel(true);
         }
+    }
+
+    /** Returns whether it is an address, which needs no name service and so no time. */
+    private static boolean isAddress(String host) {
+        return host.contains(":") || host.matches("[0-9]{1,3}([.][0-9]{1,3}){3}");
     }
 
     /**

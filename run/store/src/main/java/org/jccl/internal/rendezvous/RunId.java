@@ -13,15 +13,19 @@ import org.jccl.spi.Deadline;
 import org.jccl.spi.Polling;
 
 /**
- * The id of the run of a launcher. It distinguishes the ranks of two jobs that were given the same
- * address. The store contains it under a key: from the beginning if JCCL serves the store,
- * otherwise from the first rank that knows its run. PyTorch's ranks neither write nor read it.
+ * The id of the run of a launcher: {@code TORCHELASTIC_RUN_ID}, or else the launcher's own id of
+ * the job. It distinguishes the ranks of two jobs that were given the same address. The store
+ * contains it under a key: from the beginning if JCCL serves the store, otherwise from the first
+ * rank that knows its run. PyTorch's ranks neither write nor read it.
  *
- * @param text empty if the run has no id
+ * @param text empty if the run is neither written nor checked
  */
 public record RunId(String text) {
 
     public static final RunId UNKNOWN = new RunId("");
+
+    /** The id of ranks of which no launcher says a job: they differ from ranks that have an id. */
+    private static final String NO_ID = "(no id)";
 
     /** Kept from one attempt to the next, like all keys of the launchers. */
     private static final String KEY = "jccl/run-id";
@@ -39,9 +43,14 @@ public record RunId(String text) {
         return new RunId(text.strip());
     }
 
-    /** Returns the run of the process with these variables. */
-    public static RunId in(Map<String, String> environment) {
-        return of(environment.getOrDefault(RankVariables.TORCHELASTIC_RUN_ID, ""));
+    /**
+     * Returns the run of the process with these variables.
+     *
+     * @param jobId the launcher's id of the job, which is used if the user gave none
+     */
+    public static RunId in(Map<String, String> environment, Optional<String> jobId) {
+        RunId given = of(environment.getOrDefault(RankVariables.TORCHELASTIC_RUN_ID, ""));
+        return given.text.isEmpty() ? of(jobId.orElse(NO_ID)) : given;
     }
 
     /** Returns the initial contents of a store of this run. */
@@ -98,7 +107,7 @@ public record RunId(String text) {
     private BootstrapException otherRun(String host, int port, String owner) {
         return new BootstrapException(
                 FailureContext.NONE,
-                "this rank belongs to run '%s' (TORCHELASTIC_RUN_ID), but the store at %s:%s belongs to run '%s'. Give each job its own MASTER_PORT, and all ranks of a job the same run id"
+                "this rank belongs to run '%s', but the store at %s:%s belongs to run '%s'. Give each job its own MASTER_PORT. Ranks of one job that have different launchers need the same TORCHELASTIC_RUN_ID"
                         .formatted(shown(text), host, port, shown(owner)));
     }
 

@@ -4,6 +4,7 @@ import static org.jccl.testing.Patience.enough;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -55,11 +56,11 @@ public final class StuckCalls {
         inside.setDaemon(true);
         inside.start();
         awaitInside(inside, method);
-        new StuckCalls(group, tensor).callWhile(inside, method);
+        new StuckCalls(group, tensor).callWhile(method);
     }
 
     private static void awaitInside(Thread thread, String method) throws InterruptedException {
-        while (!isInside(thread, method)) {
+        while (!isInside(method)) {
             if (!thread.isAlive()) {
                 throw new AssertionError("the call is not stuck in " + method);
             }
@@ -67,16 +68,14 @@ public final class StuckCalls {
         }
     }
 
-    private static boolean isInside(Thread thread, String method) {
-        for (StackTraceElement frame : thread.getStackTrace()) {
-            if (frame.isNativeMethod() && frame.getMethodName().equals(method)) {
-                return true;
-            }
-        }
-        return false;
+    /** Looks at all threads, because a binding may make the call on a thread of its own. */
+    private static boolean isInside(String method) {
+        return Thread.getAllStackTraces().values().stream()
+                .flatMap(Arrays::stream)
+                .anyMatch(frame -> frame.isNativeMethod() && frame.getMethodName().equals(method));
     }
 
-    private void callWhile(Thread inside, String method) {
+    private void callWhile(String method) {
         // They wait for the stuck thread until the group fails by its deadline.
         List<CompletableFuture<String>> waiting = new ArrayList<>();
         waiting.add(start(() -> group.sync().allReduce(tensor, ReduceOp.SUM)));
@@ -92,7 +91,7 @@ public final class StuckCalls {
         report("copy", start(() -> tensor.copyTo(new float[(int) tensor.count()])));
         report("abort", start(group::abort));
         report("close", start(group::close));
-        if (!isInside(inside, method)) {
+        if (!isInside(method)) {
             System.out.println("the stuck call has returned, so nothing was tested");
         } else if (!hung) {
             System.out.println(ALL_RETURNED);

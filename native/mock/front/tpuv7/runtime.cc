@@ -1,8 +1,10 @@
 // libtpurt over Sophgo's own libtpuv7_rt of November 2024, for script/test-sccl. The mock of tpuDNN runs its operations as
 // kernels of that runtime, see chip.cc.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <map>
 #include <mutex>
+#include <sys/file.h>
 
 #include "../../engine/runtime/link.h"
 #include "../../engine/runtime/traits.h"
@@ -58,6 +60,21 @@ tpuError_t translate(int code) {
         default: return tpuErrorFailure;
     }
 }
+
+/**
+ * Lets the processes of a host start their daemons one after the other: two that start at the same moment can find the
+ * same port, and one of them crashes.
+ */
+class StartLock {
+public:
+    StartLock() : file_(open(std::getenv("TPU_EMULATOR_PATH"), O_RDONLY | O_CLOEXEC)) {
+        if (file_ < 0 || flock(file_, LOCK_EX) != 0) fatal("tpuv7: TPU_EMULATOR_PATH cannot be locked");
+    }
+    ~StartLock() { close(file_); }
+
+private:
+    const int file_;
+};
 
 /** What tpuDNN needs of a stream of the runtime. Nothing runs on the mock's own. */
 struct Known {
@@ -150,13 +167,21 @@ mock::RuntimeLink* mockTpuRuntime() {
     return link;
 }
 
-MOCK_API tpuError_t tpuInit() { return translate(tpuRtInit()); }
+MOCK_API tpuError_t tpuInit() {
+    StartLock lock;
+    return translate(tpuRtInit());
+}
 MOCK_API tpuError_t tpuGetDeviceCount(int* count) { return translate(tpuRtGetDeviceCount(count)); }
 
 MOCK_API tpuError_t tpuSetDevice(int index) {
+    StartLock lock;
     int code = tpuRtSetDevice(index);
-    if (code == 0) device = index;
-    return translate(code);
+    if (code != 0) return translate(code);
+    device = index;
+    // The daemon starts in the background. Once it answers, it has its port.
+    void* memory = nullptr;
+    code = tpuRtMalloc(&memory, 4096, 1);
+    return translate(code != 0 ? code : tpuRtFree(&memory, 1));
 }
 
 MOCK_API tpuError_t tpuStreamCreate(tpuStream_t* stream) {

@@ -44,9 +44,10 @@ final class DeviceThread {
     private final int device;
     private final Thread thread;
 
-    /** The calls that wait, oldest first. Guarded by this object, as {@link #newest}. */
-    private DeviceCall oldest;
+    /** The calls that wait, oldest first. Written with the lock of this object. */
+    private volatile DeviceCall oldest;
 
+    /** Guarded by this object. */
     private DeviceCall newest;
 
     /** Set without the lock by asking threads. */
@@ -333,23 +334,24 @@ final class DeviceThread {
     private void sleep() {
         asleep = true;
         // Looks again, because who came before did not wake this thread.
-        if (!asked && isQueueEmpty()) {
+        if (!asked && oldest == null) {
             LockSupport.park(this);
         }
         asleep = false;
     }
 
-    private synchronized boolean isQueueEmpty() {
-        return oldest == null;
-    }
-
-    private synchronized DeviceCall take() {
-        DeviceCall call = oldest;
-        if (call != null) {
-            oldest = call.next();
-            call.become(DeviceCall.State.RUNNING);
+    private DeviceCall take() {
+        if (oldest == null) {
+            return null;
         }
-        return call;
+        synchronized (this) {
+            DeviceCall call = oldest;
+            if (call != null) {
+                oldest = call.next();
+                call.become(DeviceCall.State.RUNNING);
+            }
+            return call;
+        }
     }
 
     private void make(DeviceCall call) {

@@ -38,7 +38,7 @@ final class TpuQueue {
     private static final Duration GRACE_PERIOD = Duration.ofSeconds(5);
 
     /** A thread that enqueues waits while so many positions have not passed. */
-    private static final int MOST_PENDING = 1000;
+    private static final int MOST_PENDING = 256;
 
     /**
      * A thread that records an event without an operation before it waits while so many such events

@@ -1,7 +1,8 @@
-// Tests five assumptions of JCCL's SCCL binding on a machine with two TPUs; see sccl.md beside this file.
-//   cc -o sccl_check sccl_check.c -ldl && ./sccl_check FOLDER CHIP [KERNEL_MODULE]
+// Tests seven assumptions of JCCL's SCCL binding on a machine with two TPUs; see sccl.md beside this file.
+//   cc -o sccl_check sccl_check.c -ldl -pthread && ./sccl_check FOLDER CHIP [KERNEL_MODULE]
 // Ends with 0 if all assumptions that could be tested hold.
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +20,11 @@ static int failures;
 
 static int (*tpuInit)(void), (*tpuSetDevice)(int), (*tpuStreamCreate)(void **), (*tpuStreamSynchronize)(void *);
 static int (*tpuEventCreate)(void **), (*tpuEventRecord)(void *, void *), (*tpuEventQuery)(void *);
+static int (*tpuEventSynchronize)(void *), (*tpuEventElapsedTime)(float *, void *, void *), (*tpuFree)(void *);
 static int (*tpuMalloc)(void **, size_t), (*tpuMemcpyH2D)(void *, const void *, size_t);
 static int (*tpuMemcpyD2H)(void *, const void *, size_t), (*tpuMemcpyH2DAsync)(void *, const void *, size_t, void *);
 static void *(*tpuKernelModuleLoadFromFile)(const char *, void *), *(*tpudnnHandleFromStream)(int, void *, void *);
-static int (*tpudnnFlush)(void *), (*tpudnnCheckChipMap)(int, int *);
+static int (*tpudnnFlush)(void *), (*tpudnnCheckChipMap)(int, int *), (*tpudnnGetUniqueId)(void *, char *);
 static void *(*scclCreateHandle)(int), *(*scclPhysToVirt)(void *, uint64_t);
 static int (*scclSetupC2CTopology)(void *), (*scclGetUniqueId)(void *, UniqueId *), (*scclCommDestroy)(void *);
 static int (*scclCommInitRank)(void **, int, UniqueId, int, const int *);
@@ -66,10 +68,19 @@ static int load(void) {
     loaded = open_library("libsccl.so") != NULL && loaded;
     return loaded && FIND(tpuInit) && FIND(tpuSetDevice) && FIND(tpuStreamCreate) && FIND(tpuStreamSynchronize) &&
            FIND(tpuEventCreate) && FIND(tpuEventRecord) && FIND(tpuEventQuery) && FIND(tpuMalloc) &&
+           FIND(tpuEventSynchronize) && FIND(tpuEventElapsedTime) && FIND(tpuFree) && FIND(tpudnnGetUniqueId) &&
            FIND(tpuMemcpyH2D) && FIND(tpuMemcpyD2H) && FIND(tpuMemcpyH2DAsync) && FIND(tpuKernelModuleLoadFromFile) &&
            FIND(tpudnnHandleFromStream) && FIND(tpudnnFlush) && FIND(tpudnnCheckChipMap) && FIND(scclCreateHandle) &&
            FIND(scclPhysToVirt) && FIND(scclSetupC2CTopology) && FIND(scclGetUniqueId) && FIND(scclCommInitRank) &&
            FIND(scclCommDestroy) && FIND(scclAllReduce);
+}
+
+/** Until 12 November 2024, scclGetUniqueId took the id by value, so that the caller never got it. */
+static int new_id(void *handle, UniqueId *id) {
+    memset(id, 0, sizeof *id);
+    if (dlsym(RTLD_DEFAULT, "scclDestoryHandle") != NULL) return scclGetUniqueId(handle, id);
+    printf("   this libsccl is of 2024, so tpudnnGetUniqueId makes the id\n");
+    return tpudnnGetUniqueId(handle, id->internal);
 }
 
 static void *start(int device) {
@@ -99,6 +110,72 @@ static void events(void) {
     tell(1, code == 0 && expected, "tpuEventQuery answers 1 or 2 for a pending event, then 0");
 }
 
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/** Whether the time between two events is in milliseconds. The events must not be queried before. */
+static void times(void) {
+    const size_t bytes = (size_t)16 << 20;
+    void *stream = start(0), *events[2] = {NULL, NULL}, *device = NULL, *host = calloc(1, bytes);
+    must(tpuMalloc(&device, bytes), "tpuMalloc");
+    must(tpuEventCreate(&events[0]), "tpuEventCreate");
+    must(tpuEventCreate(&events[1]), "tpuEventCreate");
+    double begun = seconds();
+    must(tpuEventRecord(events[0], stream), "tpuEventRecord");
+    for (int i = 0; i < 64; i++) must(tpuMemcpyH2DAsync(device, host, bytes, stream), "tpuMemcpyH2DAsync");
+    must(tpuEventRecord(events[1], stream), "tpuEventRecord");
+    must(tpuEventSynchronize(events[0]), "tpuEventSynchronize");
+    must(tpuEventSynchronize(events[1]), "tpuEventSynchronize");
+    double waited = 1000 * (seconds() - begun);
+    float told = 0;
+    must(tpuEventElapsedTime(&told, events[0], events[1]), "tpuEventElapsedTime");
+    printf("   64 copies took %g ms on the host, and %g of tpuEventElapsedTime\n", waited, (double)told);
+    tell(6, told > waited / 10 && told < waited * 2, "tpuEventElapsedTime answers milliseconds");
+}
+
+/** What a device without so much memory answers. */
+static void full(void) {
+    int local = 0;
+    void *memory = &local;
+    int code = tpuMalloc(&memory, (size_t)1 << 44);
+    printf("   tpuMalloc of 16 TB answers %d and the address %p\n", code, code == 0 ? memory : NULL);
+    tell(7, code == 6 || code == 9 || (code == 0 && memory == NULL),
+         "a device without memory answers 6 or 9, or 0 with the address 0");
+}
+
+static void *set_device(void *unused) {
+    must(tpuSetDevice(0), "tpuSetDevice in a thread");
+    return unused;
+}
+
+/** Whether the device can still be used after a thread that has set it has ended. */
+static void end_of_thread(void) {
+    fflush(stdout);
+    if (fork() == 0) {
+        alarm(60);
+        if (!load()) _exit(2);
+        start(0);
+        pthread_t thread;
+        must(pthread_create(&thread, NULL, set_device, NULL), "pthread_create");
+        must(pthread_join(thread, NULL), "pthread_join");
+        sleep(2);
+        void *memory = NULL;
+        float value = 1;
+        must(tpuMalloc(&memory, sizeof value), "tpuMalloc after a thread's end");
+        must(memory == NULL, "tpuMalloc after a thread's end: no address");
+        must(tpuMemcpyH2D(memory, &value, sizeof value), "tpuMemcpyH2D after a thread's end");
+        must(tpuFree(memory), "tpuFree after a thread's end");
+        _exit(0);
+    }
+    int status = 0;
+    wait(&status);
+    if (WIFSIGNALED(status)) printf("   the process ended by signal %d\n", WTERMSIG(status));
+    printf("   a thread that has set the device %s end; JCCL works in both cases\n", status == 0 ? "may" : "must not");
+}
+
 /** What SCCL's addresses look like. */
 static void addresses(void) {
     void *handle = scclCreateHandle(0), *raw = NULL;
@@ -120,7 +197,7 @@ static int rank(int me, int in, int out) {
     UniqueId id;
     if (me == 0) {
         if (getenv("NO_TOPOLOGY") == NULL) printf("   scclSetupC2CTopology answers %d\n", scclSetupC2CTopology(handle));
-        must(scclGetUniqueId(handle, &id), "scclGetUniqueId");
+        must(new_id(handle, &id), "the unique id");
         must(write(out, &id, sizeof id) != sizeof id, "write");
     } else {
         must(read(in, &id, sizeof id) != sizeof id, "read");
@@ -178,11 +255,14 @@ int main(int count, char **arguments) {
     } else {
         printf("3 and 4 are not tested without a kernel module\n");
     }
+    end_of_thread();
     int loaded = load();
     tell(5, loaded, "the wheel has the three libraries by these names, and they load in this order");
     if (loaded) {
         events();
         addresses();
+        times();
+        full();
         int chips[] = {0, 1};
         printf("   tpudnnCheckChipMap of 2 chips answers %d\n", tpudnnCheckChipMap(2, chips));
     }

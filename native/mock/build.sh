@@ -187,7 +187,7 @@ tpurt() { # FILE CHIP
 
 tpu() { # DIRECTORY HIDDEN_OF_TPUDNN HIDDEN_OF_SCCL
     tpurt "$1/libtpurt.so" sg2260
-    link_library "$1/libtpudnn.so" libtpudnn.so "{ global: tpudnn*; mockTpudnn*; local:$2 *; };" \
+    link_library "$1/libtpudnn.so" libtpudnn.so "{ global: tpudnn*; local:$2 *; };" \
         $(objects "${engine_comm[@]}" "${tpudnn[@]}") -ldl
     link_library "$1/libsccl.so" libsccl.so "{ global: sccl*; local:$3 *; };" "$(object_of front/sccl/front.cc)" \
         "$1/libtpudnn.so"

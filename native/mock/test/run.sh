@@ -23,7 +23,7 @@ for front in "${fronts[@]}"; do
     timeout 180 "$test" "${@:3}"
     # What we ask somebody with TPUs to run must build and run.
     if [[ $front == sccl && -z ${3-} ]]; then
-        gcc -Wall -Wextra -Werror "$here/../../../docs/hardware/sccl_check.c" -o "$out/sccl_check" -ldl
+        gcc -Wall -Wextra -Werror "$here/../../../docs/hardware/sccl_check.c" -o "$out/sccl_check" -ldl -pthread
         printf 'mock kernels for sg2260' > "$out/objects/kernel_module"
         MOCK_DELAY_US=20000 timeout 150 "$out/sccl_check" "$out/torch_tpu/lib" sg2260 "$out/objects/kernel_module"
     fi

@@ -1,6 +1,8 @@
 // What the TPU runtime, tpuDNN and SCCL refuse, and what ends the process. That they work is for the binding's tests.
 #include <cstring>
 #include <dlfcn.h>
+#include <functional>
+#include <future>
 
 #include "../front/sccl/functions.h"
 #include "../front/tpu/functions.h"
@@ -27,6 +29,17 @@ void* onDevice(size_t bytes) {
     void* memory = nullptr;
     OK(tpuMalloc(&memory, bytes));
     return memory;
+}
+
+/** On another thread, which then lasts as long as the process. */
+void elsewhere(const std::function<void()>& body) {
+    std::promise<void> done;
+    std::thread([&] {
+        body();
+        done.set_value();
+        for (;;) pause();
+    }).detach();
+    done.get_future().wait();
 }
 
 /** A rank with a handle on its chip. */
@@ -63,17 +76,100 @@ void deviceOfThread(const Context&) {
     CHECK(handle != nullptr && scclCreateHandle(0) == nullptr);
     OK(scclSetupC2CTopology());
     tpuStream_t stream = newStream();
-    std::thread([&] {
+    elsewhere([&] {
         scclUniqueId id;
         EXPECT(tpuErrorNoDevice, tpuStreamSynchronize(stream));
         EXPECT(scclKernelError, scclGetUniqueId(handle, &id));
         EXPECT(TPUDNN_STATUS_FAILED, tpudnnFlush(handle));
         use(0);
         EXPECT(tpuErrorInvalidValue, tpuStreamSynchronize(stream));
-    }).join();
+    });
     CHECK(tpudnnHandleFromStream(1, stream, nullptr) == nullptr);
     tpuKernelModule_t module = tpuKernelModuleLoad("x", 1, stream);
     CHECK(tpudnnHandleFromStream(1, stream, module) != nullptr && tpudnnHandleFromStream(0, stream, module) == nullptr);
+}
+
+/** What the runtime of November 2024 does: the record of the device is shared by all threads. */
+void endOfAThread(const Context&) {
+    use(0);
+    void* memory = onDevice(8);
+    std::thread([] { use(0); }).join();
+    tpuFree(memory);
+}
+
+void harmlessEndOfAThread(const Context&) {
+    use(0);
+    std::thread([] { use(0); }).join();
+    onDevice(8);
+}
+
+void fullMemory(const Context&) {
+    use(0);
+    int local = 0;
+    void* memory = &local;
+    OK(tpuMalloc(&memory, size_t(1) << 40));
+    CHECK(memory == nullptr);
+}
+
+void fullMemoryWithCode(const Context&) {
+    use(0);
+    void* memory = nullptr;
+    EXPECT(tpuErrorOutOfMemory, tpuMalloc(&memory, size_t(1) << 40));
+}
+
+void silentFailure(const Context&) {
+    use(0);
+    tpuStream_t stream = newStream();
+    float host = 0;
+    OK(tpuMemcpyH2DAsync(onDevice(4), &host, 4, stream));
+    OK(tpuStreamSynchronize(stream));
+}
+
+void reportedFailure(const Context&) {
+    use(0);
+    tpuStream_t stream = newStream();
+    float host = 0;
+    OK(tpuMemcpyH2DAsync(onDevice(4), &host, 4, stream));
+    EXPECT(tpuErrorFailure, tpuStreamSynchronize(stream));
+}
+
+/** An event behind a copy to a bad address never passes, and no call fails. */
+void badAddress(const Context&) {
+    use(0);
+    tpuStream_t stream = newStream();
+    float host[2] = {};
+    tpuEvent_t event = nullptr;
+    OK(tpuEventCreate(&event));
+    OK(tpuMemcpyH2DAsync(onDevice(4), host, 8, stream));
+    OK(tpuEventRecord(event, stream));
+    usleep(100000);
+    EXPECT(tpuErrorNoDevice, tpuEventQuery(event));
+}
+
+void noDeviceCrashes(const Context&) {
+    use(0);
+    tpuStream_t stream = newStream();
+    std::thread([&] { tpuStreamSynchronize(stream); }).join();
+}
+
+/** With operations between them, any number of events may be pending. */
+void bareEvents(const Context&) {
+    use(0);
+    float host = 0;
+    void* memory = onDevice(4);
+    tpuStream_t streams[] = {newStream(), newStream()};
+    tpuEvent_t last[2];
+    for (int bare = 0; bare < 2; ++bare) {
+        OK(tpuMemcpyH2DAsync(memory, &host, 4, streams[bare]));
+        for (int i = 0; i < 20; ++i) {
+            if (bare == 0) OK(tpuMemcpyH2DAsync(memory, &host, 4, streams[bare]));
+            OK(tpuEventCreate(&last[bare]));
+            OK(tpuEventRecord(last[bare], streams[bare]));
+        }
+    }
+    OK(tpuEventSynchronize(last[0]));
+    usleep(300000);
+    EXPECT(tpuErrorNoDevice, tpuEventQuery(last[1]));
 }
 
 void copies(const Context&) {
@@ -130,7 +226,7 @@ void communicatorArguments(const Context& context) {
     EXPECT(scclInvalidArgument, scclCommInitRank(&comm, 2, context.id, -1, nullptr));
     EXPECT(scclInvalidArgument, scclCommInitRank(&comm, 2, context.id, 3, nullptr));
     OK(scclCommInitRank(&comm, 2, context.id, 2, nullptr));
-    EXPECT(scclInvalidArgument, scclCommDestroy(comm));
+    OK(scclCommDestroy(comm));
     OK(scclCommInitRank(&comm, 16, context.id, 15, nullptr));
     OK(scclCommDestroy(comm));
     OK(scclCommDestroy(nullptr));
@@ -220,15 +316,15 @@ void recordedBetween(const Context& context) {
     OK(scclAllReduce(x, x, 8, SCCL_DTYPE_FP32, SCCL_REDUCE_SUM, comm, handle));
     OK(tpuEventRecord(event, stream));
     OK(tpudnnFlush(handle));
-    std::thread([&] {
+    elsewhere([&] {
         use(context.rank);
         OK(tpuEventRecord(event, stream));
-    }).join();
+    });
     OK(scclAllReduce(x, x, 8, SCCL_DTYPE_FP32, SCCL_REDUCE_SUM, comm, handle));
-    std::thread([&] {
+    elsewhere([&] {
         use(context.rank);
         tpuEventRecord(event, stream);
-    }).join();
+    });
 }
 
 /** A wheel's directory has no libtpudnn.so by that name. */
@@ -286,6 +382,15 @@ void olderLibrary(const Context&) {
 
 const std::vector<Case> cases{
     {"device of a thread", 1, {}, deviceOfThread},
+    {"end of a thread", 1, {}, endOfAThread, SIGABRT},
+    {"harmless end of a thread", 1, {"MOCK_TPU_THREAD_END=harmless"}, harmlessEndOfAThread},
+    {"full memory", 1, {}, fullMemory},
+    {"full memory with a code", 1, {"MOCK_TPU_NO_MEMORY=code"}, fullMemoryWithCode},
+    {"silent failure", 1, {"MOCK_RUNTIME_TASK_FAIL_AT=1", "MOCK_TPU_KERNEL_FAILURE=silent"}, silentFailure},
+    {"reported failure", 1, {"MOCK_RUNTIME_TASK_FAIL_AT=1"}, reportedFailure},
+    {"bad address", 1, {"MOCK_TPU_BAD_ADDRESS=hangs"}, badAddress},
+    {"no device crashes", 1, {"MOCK_TPU_NO_DEVICE=crashes"}, noDeviceCrashes, SIGABRT},
+    {"bare events", 1, {"MOCK_TPU_BARE_EVENTS=10", "MOCK_DELAY_US=50000"}, bareEvents},
     {"copies", 1, {}, copies},
     {"event of another stream", 1, {}, events, SIGABRT},
     {"rings", 1, {"MOCK_DEVICES=8"}, rings},

@@ -10,6 +10,9 @@ tpuError_t translate(Status status);
 /** Prints why a call fails: the vendor has no texts for its errors. */
 [[gnu::format(printf, 2, 3)]] tpuError_t fail(tpuError_t code, const char* format, ...);
 
+/** Whether a variable of the environment has this value. */
+bool isChosen(const char* name, const char* value);
+
 /** Success when tpuInit was called and this thread has set a device. */
 tpuError_t ready(const char* call);
 

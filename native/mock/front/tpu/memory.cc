@@ -34,11 +34,21 @@ tpuError_t report(const char* call, Status status) {
     return status == Status::Ok ? tpuSuccess : fail(translate(status), "%s: not memory of this kind or size", call);
 }
 
+/** Whether a bad address is no error but never comes to an end, as in the runtime of November 2024. */
+bool isStuckBy(Status status) { return status == Status::InvalidValue && isChosen("MOCK_TPU_BAD_ADDRESS", "hangs"); }
+
+[[noreturn]] void neverEnd() {
+    for (;;) pause();
+}
+
 tpuError_t copyAtOnce(const char* call, void* to, const void* from, size_t bytes, Direction direction) {
     return withDevice(call, [&] {
         tpuError_t checked =
             check(call, to, from, direction != Direction::DeviceToHost, direction != Direction::HostToDevice);
-        return checked != tpuSuccess ? checked : report(call, copyNow(to, from, bytes, direction));
+        if (checked != tpuSuccess) return checked;
+        Status status = copyNow(to, from, bytes, direction);
+        if (isStuckBy(status)) neverEnd();
+        return report(call, status);
     });
 }
 
@@ -48,7 +58,9 @@ tpuError_t copyLater(const char* call, void* to, const void* from, size_t bytes,
         requireFlushed(call, stream);
         tpuError_t checked =
             check(call, to, from, direction != Direction::DeviceToHost, direction != Direction::HostToDevice);
-        return checked != tpuSuccess ? checked : report(call, copyInOrder(to, from, bytes, direction, stream, nullptr));
+        if (checked != tpuSuccess) return checked;
+        Status status = copyInOrder(to, from, bytes, direction, stream, nullptr);
+        return report(call, isStuckBy(status) ? submit(stream, neverEnd) : status);
     });
 }
 
@@ -57,7 +69,12 @@ tpuError_t copyLater(const char* call, void* to, const void* from, size_t bytes,
 MOCK_API tpuError_t tpuMalloc(void** address, size_t bytes) {
     return withDevice("tpuMalloc", [&] {
         if (address == nullptr || bytes == 0) return fail(tpuErrorInvalidParam, "tpuMalloc: no place or no size");
-        return report("tpuMalloc", allocate(address, bytes));
+        Status status = allocate(address, bytes);
+        if (status != Status::OutOfMemory || isChosen("MOCK_TPU_NO_MEMORY", "code")) return report("tpuMalloc", status);
+        // As the runtime of November 2024, whose daemon prints only this.
+        std::fprintf(stderr, "mock (pid %d): tpuMalloc: malloc mem failed\n", static_cast<int>(getpid()));
+        *address = nullptr;
+        return tpuSuccess;
     });
 }
 

@@ -1,6 +1,9 @@
 // Streams, events and the little that is mocked of kernels.
+#include <deque>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <mutex>
 #include <string>
 
 #include "../../engine/runtime/event.h"
@@ -14,6 +17,45 @@ namespace {
 
 /** How a caller reads "not yet"; the code has another name for other calls. */
 constexpr tpuError_t pending = tpuErrorNoDevice;
+
+/** The code of what failed on the device, which may be seen nowhere but on stderr. */
+tpuError_t takeError(const char* call, Stream& stream) {
+    int code = stream.error.exchange(0);
+    if (code == 0 || !isChosen("MOCK_TPU_KERNEL_FAILURE", "silent")) return static_cast<tpuError_t>(code);
+    fail(tpuSuccess, "%s: an operation failed with code %d, which no call returns", call, code);
+    return tpuSuccess;
+}
+
+/** The events of a stream that have no operation between them and the event before. */
+struct BareEvents {
+    uint64_t tail = 0;
+    std::deque<Position> pending;
+};
+
+/**
+ * Records an event. With MOCK_TPU_BARE_EVENTS=n, a stream never ends after n pending events without operations. The runtime of November
+ * 2024 loses its connection to the daemon after 400.
+ */
+Status record(Event& event, Stream& stream) {
+    static const auto most = static_cast<size_t>(setting("MOCK_TPU_BARE_EVENTS", 0));
+    if (most == 0) return event.record(stream);
+    static std::mutex mutex;
+    static auto* all = new std::map<Stream*, BareEvents>();
+    std::lock_guard<std::mutex> lock(mutex);
+    BareEvents& events = (*all)[&stream];
+    Position tail = stream.tail();
+    if (tail.sequence == events.tail) events.pending.push_back(tail);
+    while (!events.pending.empty() && events.pending.front().reached()) events.pending.pop_front();
+    if (events.pending.size() >= most) {
+        fail(tpuErrorFailure, "tpuEventRecord: %zu events are pending: failed write request action to daemon", most);
+        stream.push([] {
+            for (;;) pause();
+        });
+    }
+    Status status = event.record(stream);
+    events.tail = stream.tail().sequence;
+    return status;
+}
 
 template <class Body>
 tpuError_t withEvent(const char* call, tpuEvent_t handle, Body body) {
@@ -36,10 +78,13 @@ MOCK_API tpuError_t tpuStreamCreate(tpuStream_t* stream) {
 }
 
 MOCK_API tpuError_t tpuStreamSynchronize(tpuStream_t handle) {
+    if (currentDevice() < 0 && isChosen("MOCK_TPU_NO_DEVICE", "crashes")) {
+        fatal("tpuStreamSynchronize: this thread has set no device");
+    }
     return withStream("tpuStreamSynchronize", handle, [](Stream& stream) {
         Status status = synchronizeStream(stream);
-        int code = stream.error.exchange(0);
-        return code != 0 ? static_cast<tpuError_t>(code) : translate(status);
+        tpuError_t error = takeError("tpuStreamSynchronize", stream);
+        return error != tpuSuccess ? error : translate(status);
     });
 }
 
@@ -69,7 +114,7 @@ MOCK_API tpuError_t tpuEventDestroy(tpuEvent_t handle, tpuStream_t streamHandle)
 MOCK_API tpuError_t tpuEventRecord(tpuEvent_t handle, tpuStream_t streamHandle) {
     return withStream("tpuEventRecord", streamHandle, [&](Stream& stream) {
         requireFlushed("tpuEventRecord", stream);
-        return withEvent("tpuEventRecord", handle, [&](Event& event) { return translate(event.record(stream)); });
+        return withEvent("tpuEventRecord", handle, [&](Event& event) { return translate(record(event, stream)); });
     });
 }
 
@@ -82,8 +127,7 @@ MOCK_API tpuError_t tpuEventSynchronize(tpuEvent_t handle) {
     return withEvent("tpuEventSynchronize", handle, [](Event& event) {
         event.place().await();
         Stream* home = event.recordedOn();
-        int code = home == nullptr ? 0 : home->error.exchange(0);
-        return code != 0 ? static_cast<tpuError_t>(code) : tpuSuccess;
+        return home == nullptr ? tpuSuccess : takeError("tpuEventSynchronize", *home);
     });
 }
 

@@ -11,7 +11,6 @@
 #include "../../engine/comm/segment.h"
 #include "../sccl/types.h"
 #include "front.h"
-#include "link.h"
 #include "uuid.h"
 
 using namespace mock;
@@ -20,6 +19,26 @@ using namespace mock::tpudnn;
 namespace {
 
 constexpr int mostRanks = 16;
+
+/** SCCL's number for it is 15. */
+constexpr int boolType = 16;
+
+/** An operation as it was called, with the numbers of SCCL and tpuDNN for reductions. */
+struct Request {
+    const char* name;
+    Kind kind;
+    const void* send;
+    const void* recv;
+    /** As the engine counts. */
+    uint64_t count;
+    int type;
+    int reduce;
+    int root;
+    const char* uuid;
+    int size;
+    int rank;
+    const int* chipMap;
+};
 
 /** What all operations under one id and rank share; lives as long as the process. */
 struct Meeting {
@@ -65,7 +84,7 @@ bool toDataType(int type, DataType* result) {
         case SCCL_DTYPE_BF16: *result = DataType::Bfloat16; return true;
         case SCCL_DTYPE_INT8: *result = DataType::Int8; return true;
         case SCCL_DTYPE_UINT8:
-        case SCCL_DTYPE_BOOL: *result = DataType::Uint8; return true;
+        case boolType: *result = DataType::Uint8; return true;
         case SCCL_DTYPE_INT32: *result = DataType::Int32; return true;
         case SCCL_DTYPE_INT64: *result = DataType::Int64; return true;
         default: return false;
@@ -158,7 +177,7 @@ bool overlap(const char* a, uint64_t aBytes, const char* b, uint64_t bBytes) {
     return a < b + bBytes && b < a + aBytes;
 }
 
-int issue(tpudnnHandle_t handleAddress, const Request& call) {
+tpudnnStatus_t issue(tpudnnHandle_t handleAddress, const Request& call) {
     Handle& handle = find(call.name, handleAddress);
     tpudnnStatus_t usable = ready(call.name, handle);
     if (usable != TPUDNN_STATUS_SUCCESS) return usable;
@@ -168,7 +187,7 @@ int issue(tpudnnHandle_t handleAddress, const Request& call) {
     if (isReducing(call.kind) && !canReduce(type)) return fail("%s: data type %d is not reduced", call.name, call.type);
     auto meeting = meetingOf(call, handle);
     Injection injection = inject();
-    if (injection.code != 0) return injection.code;
+    if (injection.code != 0) return static_cast<tpudnnStatus_t>(injection.code);
 
     Operation operation{};
     operation.kind = call.kind;
@@ -213,4 +232,72 @@ MOCK_API tpudnnStatus_t tpudnnGetUniqueId(tpudnnHandle_t handle, char* out) {
     return TPUDNN_STATUS_SUCCESS;
 }
 
-MOCK_API int mockTpudnnIssue(tpudnnHandle_t handle, const Request& request) { return issue(handle, request); }
+MOCK_API tpudnnStatus_t tpudnnC2CSend(tpudnnHandle_t handle, void* buff, uint64_t count, int type, int peer,
+                                      const char* uuid, int nranks, int rank, const int* chipMap) {
+    return issue(handle, {"tpudnnC2CSend", Kind::Send, buff, nullptr, count, type, SCCL_REDUCE_SUM, peer, uuid, nranks, rank,
+                          chipMap});
+}
+
+MOCK_API tpudnnStatus_t tpudnnC2CRecv(tpudnnHandle_t handle, void* buff, uint64_t count, int type, int peer,
+                                      const char* uuid, int nranks, int rank, const int* chipMap) {
+    return issue(handle, {"tpudnnC2CRecv", Kind::Receive, nullptr, buff, count, type, SCCL_REDUCE_SUM, peer, uuid, nranks, rank,
+                          chipMap});
+}
+
+MOCK_API tpudnnStatus_t tpudnnC2CBroadcast(tpudnnHandle_t handle, void* buff, uint64_t count, int type, int root,
+                                           const char* uuid, int nranks, int rank, const int* chipMap) {
+    return issue(handle, {"tpudnnC2CBroadcast", Kind::Broadcast, buff, buff, count, type, SCCL_REDUCE_SUM, root, uuid, nranks, rank,
+                          chipMap});
+}
+
+MOCK_API tpudnnStatus_t tpudnnC2CAllReduce(tpudnnHandle_t handle, void* send, void* recv, uint64_t count, int type,
+                                           int reduce, const char* uuid, int nranks, int rank, const int* chipMap) {
+    return issue(handle, {"tpudnnC2CAllReduce", Kind::AllReduce, send, recv, count, type, reduce, 0, uuid, nranks, rank,
+                          chipMap});
+}
+
+MOCK_API tpudnnStatus_t tpudnnC2CReduce(tpudnnHandle_t handle, void* send, void* recv, uint64_t count, int type,
+                                        int reduce, int root, const char* uuid, int nranks, int rank,
+                                        const int* chipMap) {
+    return issue(handle, {"tpudnnC2CReduce", Kind::Reduce, send, recv, count, type, reduce, root, uuid, nranks, rank,
+                          chipMap});
+}
+
+MOCK_API tpudnnStatus_t tpudnnC2CGather(tpudnnHandle_t handle, void* send, uint64_t sendCount, void* recv,
+                                        uint64_t recvCount, int type, int root, const char* uuid, int nranks, int rank,
+                                        const int* chipMap) {
+    if (recvCount != sendCount * static_cast<uint64_t>(nranks)) fatal("tpudnnC2CGather: counts do not fit");
+    return issue(handle, {"tpudnnC2CGather", Kind::Gather, send, recv, sendCount, type, SCCL_REDUCE_SUM, root, uuid, nranks, rank,
+                          chipMap});
+}
+
+MOCK_API tpudnnStatus_t tpudnnC2CAllGather(tpudnnHandle_t handle, void* send, uint64_t sendCount, void* recv,
+                                           uint64_t recvCount, const char* uuid, int type, int nranks, int rank,
+                                           const int* chipMap) {
+    // libsccl gives the number of elements of one rank twice.
+    if (recvCount != sendCount) fatal("tpudnnC2CAllGather: counts do not fit");
+    return issue(handle, {"tpudnnC2CAllGather", Kind::AllGather, send, recv, sendCount, type, SCCL_REDUCE_SUM, 0, uuid, nranks, rank,
+                          chipMap});
+}
+
+MOCK_API tpudnnStatus_t tpudnnC2CScatter(tpudnnHandle_t handle, void* send, int sendType, void* recv,
+                                         uint64_t recvCount, int recvType, int root, const char* uuid, int nranks,
+                                         int rank, const int* chipMap) {
+    if (sendType != recvType) fatal("tpudnnC2CScatter: types do not fit");
+    return issue(handle, {"tpudnnC2CScatter", Kind::Scatter, send, recv, recvCount, recvType, SCCL_REDUCE_SUM, root, uuid, nranks, rank,
+                          chipMap});
+}
+
+MOCK_API tpudnnStatus_t tpudnnC2CAllToAll(tpudnnHandle_t handle, void* send, int sendType, void* recv,
+                                          uint64_t recvCount, int recvType, const char* uuid, int nranks, int rank,
+                                          const int* chipMap) {
+    if (sendType != recvType) fatal("tpudnnC2CAllToAll: types do not fit");
+    // The count is of the whole buffer; the engine counts what goes to one rank.
+    auto ranks = static_cast<uint64_t>(nranks);
+    if (recvCount == 0 || recvCount % ranks != 0) {
+        fatal("tpudnnC2CAllToAll: %llu elements cannot be divided among %d ranks",
+              static_cast<unsigned long long>(recvCount), nranks);
+    }
+    return issue(handle, {"tpudnnC2CAllToAll", Kind::AllToAll, send, recv, recvCount / ranks, recvType, SCCL_REDUCE_SUM, 0, uuid, nranks, rank,
+                          chipMap});
+}

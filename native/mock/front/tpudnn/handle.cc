@@ -5,7 +5,6 @@
 #include "../../engine/runtime/handles.h"
 #include "../tpu/address.h"
 #include "front.h"
-#include "link.h"
 
 namespace mock {
 
@@ -144,30 +143,30 @@ MOCK_API tpudnnStatus_t tpudnnSync(tpudnnHandle_t handle) {
     return TPUDNN_STATUS_SUCCESS;
 }
 
-MOCK_API tpudnnHandle_t mockTpudnnCreate(int device) {
+MOCK_API tpudnnHandle_t tpudnnCreate(int device) {
     if (vendorRuntime().currentDevice() == device) return make(device, vendorRuntime().createStream(), true);
-    fail("scclCreateHandle: the thread is on device %d, asked for %d", vendorRuntime().currentDevice(), device);
+    fail("tpudnnCreate: the thread is on device %d, asked for %d", vendorRuntime().currentDevice(), device);
     return nullptr;
 }
 
-MOCK_API void mockTpudnnDestroy(tpudnnHandle_t handle) {
-    Handle& found = find("scclDestoryHandle", handle);
+MOCK_API void tpudnnDestroy(tpudnnHandle_t handle) {
+    Handle& found = find("tpudnnDestroy", handle);
     {
         std::lock_guard<std::mutex> lock(found.mutex);
-        if (!found.waiting.empty()) fatal("scclDestoryHandle: %zu operations were never flushed", found.waiting.size());
+        if (!found.waiting.empty()) fatal("tpudnnDestroy: %zu operations were never flushed", found.waiting.size());
     }
     if (found.ownsStream && !vendorRuntime().isIdle(*found.stream))
-        fatal("scclDestoryHandle: operations still run; use tpudnnSync");
+        fatal("tpudnnDestroy: operations still run; use tpudnnSync");
     // The stream behind a handle goes with the process: nobody else has it, and nothing runs on it.
     handles().destroy(&found);
 }
 
-MOCK_API void* mockTpudnnTranslate(tpudnnHandle_t handle, uint64_t address) {
-    Handle& found = find("scclPhysToVirt", handle);
+MOCK_API void* tpudnnPhysToVirt(tpudnnHandle_t handle, uint64_t address) {
+    Handle& found = find("tpudnnPhysToVirt", handle);
     auto* raw = reinterpret_cast<void*>(address);
-    if (tpu::isTranslated(address)) fatal("scclPhysToVirt: %p is translated already", raw);
+    if (tpu::isTranslated(address)) fatal("tpudnnPhysToVirt: %p is translated already", raw);
     if (vendorRuntime().deviceOf(raw) != found.device) {
-        fatal("scclPhysToVirt: %p is no memory of device %d", raw, found.device);
+        fatal("tpudnnPhysToVirt: %p is no memory of device %d", raw, found.device);
     }
     return reinterpret_cast<void*>(tpu::translated(address, found.device));
 }

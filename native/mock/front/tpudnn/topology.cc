@@ -2,7 +2,6 @@
 #include <set>
 
 #include "front.h"
-#include "link.h"
 
 using namespace mock;
 using namespace mock::tpudnn;
@@ -39,8 +38,8 @@ bool areDistinct(int size, const int* chips) {
 
 }  // namespace mock::tpudnn
 
-MOCK_API int mockTpudnnSetupTopology() {
-    if (vendorRuntime().currentDevice() < 0) return fail("scclSetupC2CTopology: this thread has set no device");
+MOCK_API tpudnnStatus_t tpudnnSetupC2CTopology() {
+    if (vendorRuntime().currentDevice() < 0) return fail("tpudnnSetupC2CTopology: this thread has set no device");
     return TPUDNN_STATUS_SUCCESS;
 }
 

@@ -159,7 +159,8 @@ final class CannRuntime implements DeviceRuntime {
     public long allocate(long bytes) {
         lifetime.hold();
         int code = Acl.aclrtMalloc(scratch.address(), bytes, Acl.HUGE_PAGES_FIRST);
-        if (code != Acl.SUCCESS) {
+        long address = code == Acl.SUCCESS ? scratch.getLong() : 0;
+        if (address == 0) {
             lifetime.release();
         }
         if (CannErrors.isOutOfMemory(code)) {
@@ -167,7 +168,11 @@ final class CannRuntime implements DeviceRuntime {
                     "aclrtMalloc of " + bytes + " bytes: " + CannErrors.text(code));
         }
         CannErrors.check(code, "aclrtMalloc");
-        return scratch.getLong();
+        if (address == 0) {
+            throw new OutOfMemoryError(
+                    "aclrtMalloc of " + bytes + " bytes returned success and no memory");
+        }
+        return address;
     }
 
     @Override
@@ -184,7 +189,9 @@ final class CannRuntime implements DeviceRuntime {
         }
         CannErrors.check(code, "aclrtMallocHost");
         long address = scratch.getLong();
-        pageLocked.put(address, bytes);
+        if (address != 0) {
+            pageLocked.put(address, bytes);
+        }
         return address;
     }
 

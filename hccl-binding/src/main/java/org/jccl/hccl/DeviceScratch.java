@@ -8,6 +8,9 @@ import java.util.ArrayDeque;
  */
 final class DeviceScratch {
 
+    /** Larger memory is not rounded up, because nobody may need the rest. */
+    private static final long MOST_DOUBLED = 64L << 20;
+
     /** Memory that became too small, and the event of its last use. */
     private record Outgrown(long address, long event) {}
 
@@ -36,7 +39,7 @@ final class DeviceScratch {
     }
 
     private void grow(long wanted) {
-        long size = Math.max(wanted, 2 * bytes);
+        long size = Math.max(wanted, Math.min(2 * bytes, MOST_DOUBLED));
         long larger = runtime.allocate(size);
         if (used) {
             outgrown.add(new Outgrown(address, event));

@@ -20,6 +20,7 @@ import org.jccl.conformance.StagedBackend;
 import org.jccl.gloo.GlooOptions;
 import org.jccl.testing.Attempts;
 import org.jccl.testing.ChildJvm;
+import org.jccl.testing.FullDevice;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -410,5 +411,18 @@ final class FaultTest {
                         "libascendcl failed with code",
                         "libhccl failed with code",
                         "OperationTimeoutException");
+    }
+
+    /** Also if the library returns success and the address 0. */
+    @ParameterizedTest
+    @ValueSource(strings = {"1", "0"})
+    void aFullDeviceIsAnOutOfMemoryError(String answer) throws Exception {
+        assertThat(
+                        ChildJvm.outputOf(
+                                FullDevice.class,
+                                Map.of("MOCK_NULL_MEMORY", answer),
+                                "-Ddevice=npu"))
+                .contains("OutOfMemoryError: aclrtMalloc")
+                .contains(FullDevice.STILL_WORKS);
     }
 }

@@ -68,7 +68,7 @@ public final class StuckCalls {
         }
     }
 
-    /** Whether a thread of the program or of the group is inside. */
+    /** Looks at all threads, because a binding may make the call on a thread of its own. */
     private static boolean isInside(String method) {
         return Thread.getAllStackTraces().values().stream()
                 .flatMap(Arrays::stream)

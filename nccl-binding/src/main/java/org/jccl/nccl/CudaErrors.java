@@ -34,6 +34,12 @@ final class CudaErrors {
         return result;
     }
 
+    /** Returns whether an allocation failed because there is not enough memory. */
+    static boolean isOutOfMemory(long result) {
+        // No runtime is known to return success and no memory, but a tensor at 0 would crash later.
+        return result == -MEMORY_ALLOCATION || result == 0;
+    }
+
     /** A code's name and meaning. */
     static String text(int code) {
         String name = NcclNative.cudaErrorName(code);

@@ -143,7 +143,7 @@ final class CudaRuntime implements DeviceRuntime {
     @Override
     public long allocate(long bytes) {
         long memory = NcclNative.cudaMalloc(bytes);
-        if (memory == -CudaErrors.MEMORY_ALLOCATION) {
+        if (CudaErrors.isOutOfMemory(memory)) {
             NcclNative.cudaGetLastError();
             throw new OutOfMemoryError(
                     "cudaMalloc: the device has no " + bytes + " bytes of memory left");
@@ -165,7 +165,7 @@ final class CudaRuntime implements DeviceRuntime {
     @Override
     public long allocateHost(long bytes) {
         long memory = NcclNative.cudaHostAlloc(bytes);
-        if (memory == -CudaErrors.MEMORY_ALLOCATION) {
+        if (CudaErrors.isOutOfMemory(memory)) {
             NcclNative.cudaGetLastError();
             return 0;
         }

@@ -88,8 +88,12 @@ final class NcclCommunicator implements StreamCommunicator {
             if (registration == Registration.AUTOMATIC) {
                 NcclRegistrations.registerAll(handle);
             }
-            return CudaErrors.value(NcclNative.cudaMalloc(Float.BYTES), "cudaMalloc");
-        } catch (JcclException e) {
+            long memory = CudaErrors.value(NcclNative.cudaMalloc(Float.BYTES), "cudaMalloc");
+            if (memory == 0) {
+                throw new OutOfMemoryError("cudaMalloc of 4 bytes returned success and no memory");
+            }
+            return memory;
+        } catch (JcclException | OutOfMemoryError e) {
             handle.abort();
             handle.close();
             throw e;

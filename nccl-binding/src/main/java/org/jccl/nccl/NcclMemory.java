@@ -31,6 +31,7 @@ public final class NcclMemory {
      * @throws UsageException if an argument is out of range
      * @throws BackendUnavailableException if the libraries cannot be used
      * @throws NativeException if ncclMemAlloc fails
+     * @throws OutOfMemoryError if it returns no memory
      */
     public static Tensor allocate(Device device, DataType dataType, long count) {
         if (device == null || dataType == null || !device.type().equals(NcclProvider.DEVICE_TYPE)) {
@@ -53,6 +54,12 @@ public final class NcclMemory {
         long address = NcclNative.memAlloc(count * dataType.size());
         if (address < 0) {
             throw NcclErrors.of((int) -address, "ncclMemAlloc", 0);
+        }
+        if (address == 0) {
+            throw new OutOfMemoryError(
+                    "ncclMemAlloc of "
+                            + count * dataType.size()
+                            + " bytes returned success and no memory");
         }
         var block = NcclRegistrations.add(address, count * dataType.size(), device.index());
         Tensor tensor =

@@ -10,6 +10,8 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.Work;
 import org.jccl.testing.Attempts;
+import org.jccl.testing.ChildJvm;
+import org.jccl.testing.FullDevice;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -141,5 +143,18 @@ final class FaultTest {
                 .containsPattern("allReduce\\(.*libcudart failed with code 999: cudaEventRecord")
                 .containsPattern("PeerLostException.* reported: libcudart failed with code 999")
                 .doesNotContain("closed the group after");
+    }
+
+    /** Also if the library returns success and the address 0. */
+    @ParameterizedTest
+    @ValueSource(strings = {"1", "0"})
+    void aFullDeviceIsAnOutOfMemoryError(String answer) throws Exception {
+        assertThat(
+                        ChildJvm.outputOf(
+                                FullDevice.class,
+                                Map.of("MOCK_NULL_MEMORY", answer),
+                                "-Ddevice=cuda"))
+                .contains("OutOfMemoryError: cudaMalloc")
+                .contains(FullDevice.STILL_WORKS);
     }
 }

@@ -1,32 +1,33 @@
 package org.jccl.sccl;
 
 import org.jccl.DataType;
+import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.support.MessageBatch.Message;
 
 /**
- * SCCL's functions on one communicator, for the thread that has begun with a queue. The methods
- * translate addresses, convert counts to the library's units, and check result codes. They skip
- * empty operations, as every rank does.
+ * SCCL's functions on one communicator, for the device's thread. The methods check and translate
+ * addresses, convert counts to the library's units, and check result codes. They skip empty
+ * operations, as every rank does.
  */
 final class ScclCalls implements AutoCloseable {
 
     final long communicator;
     final int size;
+    private final int rank;
     final boolean messages;
+    private final TpuMemory memory;
     private TpuQueue queue;
 
-    ScclCalls(long communicator, int size, boolean messages) {
+    ScclCalls(long communicator, int rank, int size, boolean messages, TpuMemory memory) {
+        this.rank = rank;
+        this.memory = memory;
         this.communicator = communicator;
         this.size = size;
         this.messages = messages;
     }
 
-    /**
-     * Admits the calling thread, alone, to a queue until {@link #close}; what is called meanwhile
-     * goes there.
-     */
+    /** Lets the following calls go to a queue, until {@link #close}. */
     ScclCalls begin(TpuQueue on) {
-        on.begin();
         queue = on;
         return this;
     }
@@ -36,7 +37,7 @@ final class ScclCalls implements AutoCloseable {
         return queue;
     }
 
-    /** Admits other threads to the queue. */
+    /** Gives what was enqueued a position. */
     @Override
     public void close() {
         queue.end();
@@ -45,12 +46,19 @@ final class ScclCalls implements AutoCloseable {
     /** Copies within the device; does nothing if both addresses are the same. */
     void copy(long from, long to, long bytes) {
         if (from != to && bytes > 0) {
-            queue.copyBetweenCalls(TpuRuntime.raw(to), TpuRuntime.raw(from), bytes);
+            memory.check(from, bytes);
+            memory.check(to, bytes);
+            queue.copy(
+                    TpuRuntime.raw(to),
+                    TpuRuntime.raw(from),
+                    bytes,
+                    DeviceRuntime.Copy.DEVICE_TO_DEVICE);
         }
     }
 
-    /** The address in the form that the call's handle takes. */
-    private long virtual(long address) {
+    /** The address of memory that the call uses, in the form that the call's handle takes. */
+    private long virtual(long address, DataType type, long count) {
+        memory.check(address, Math.multiplyExact(count, type.size()));
         return Sccl.scclPhysToVirt(queue.handle(), TpuRuntime.raw(address));
     }
 
@@ -64,7 +72,7 @@ final class ScclCalls implements AutoCloseable {
         if (count > 0) {
             issued(
                     Sccl.scclBroadcast(
-                            virtual(address),
+                            virtual(address, type, count),
                             ScclTypes.count(type, count),
                             ScclTypes.type(type),
                             root,
@@ -78,8 +86,8 @@ final class ScclCalls implements AutoCloseable {
         if (count > 0) {
             issued(
                     Sccl.scclAllReduce(
-                            virtual(input),
-                            virtual(output),
+                            virtual(input, type, count),
+                            virtual(output, type, count),
                             count,
                             ScclTypes.type(type),
                             op,
@@ -94,8 +102,8 @@ final class ScclCalls implements AutoCloseable {
         if (count > 0) {
             issued(
                     Sccl.scclReduce(
-                            virtual(input),
-                            virtual(output),
+                            virtual(input, type, count),
+                            virtual(output, type, count),
                             count,
                             ScclTypes.type(type),
                             op,
@@ -111,8 +119,8 @@ final class ScclCalls implements AutoCloseable {
         if (count > 0) {
             issued(
                     Sccl.scclAllGather(
-                            virtual(input),
-                            virtual(output),
+                            virtual(input, type, count),
+                            virtual(output, type, count * size),
                             ScclTypes.count(type, count),
                             ScclTypes.type(type),
                             communicator,
@@ -126,8 +134,8 @@ final class ScclCalls implements AutoCloseable {
         if (count > 0) {
             issued(
                     Sccl.scclGather(
-                            virtual(input),
-                            virtual(output),
+                            virtual(input, type, count),
+                            virtual(output, type, rank == root ? count * size : count),
                             ScclTypes.count(type, count),
                             ScclTypes.type(type),
                             root,
@@ -142,8 +150,8 @@ final class ScclCalls implements AutoCloseable {
         if (count > 0) {
             issued(
                     Sccl.scclScatter(
-                            virtual(input),
-                            virtual(output),
+                            virtual(input, type, rank == root ? count * size : count),
+                            virtual(output, type, count),
                             ScclTypes.count(type, count),
                             ScclTypes.type(type),
                             root,
@@ -158,8 +166,8 @@ final class ScclCalls implements AutoCloseable {
         if (count > 0) {
             issued(
                     Sccl.scclAllToAll(
-                            virtual(input),
-                            virtual(output),
+                            virtual(input, type, count * size),
+                            virtual(output, type, count * size),
                             ScclTypes.count(type, count) * size,
                             ScclTypes.type(type),
                             communicator,
@@ -180,7 +188,7 @@ final class ScclCalls implements AutoCloseable {
         if (count > 0) {
             issued(
                     ScclMessages.scclSend(
-                            virtual(address),
+                            virtual(address, type, count),
                             ScclTypes.count(type, count),
                             ScclTypes.type(type),
                             peer,
@@ -194,7 +202,7 @@ final class ScclCalls implements AutoCloseable {
         if (count > 0) {
             issued(
                     ScclMessages.scclRecv(
-                            virtual(address),
+                            virtual(address, type, count),
                             ScclTypes.count(type, count),
                             ScclTypes.type(type),
                             peer,

@@ -16,7 +16,8 @@ import org.jccl.spi.support.MessageBatch;
 import org.jccl.spi.support.MessageBatch.Message;
 
 /**
- * One rank's {@code scclComm_t}. Every operation is enqueued with the handle of the given stream.
+ * One rank's {@code scclComm_t}, for the device's thread, except for {@link #abort}. Every
+ * operation is enqueued with the handle of the given stream.
  *
  * <p>Operations that SCCL lacks are built from others: reduce-scatter is a reduction to each rank,
  * and parts of different sizes are broadcasts, reductions or messages. A group of one rank does not
@@ -28,7 +29,7 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
     private final TpuRuntime runtime;
     private final int rank;
     private final int size;
-    private final int device;
+    private final TpuDevice device;
     private final int[] chipMap;
     private final Duration timeout;
     private final Scratch scratch;
@@ -45,7 +46,7 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
     private final Set<TpuQueue> queues = ConcurrentHashMap.newKeySet();
 
     /**
-     * Takes ownership of a communicator; its device must be current.
+     * Takes ownership of a communicator.
      *
      * @param calls on an initialised communicator, or on none in a group of one
      * @param runtime drives the device
@@ -58,7 +59,7 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
         this.runtime = runtime;
         this.rank = config.rank();
         this.size = config.size();
-        this.device = config.device().index();
+        this.device = runtime.device(config.device().index());
         this.chipMap = chipMap;
         this.timeout = config.timeout();
         this.scratch = new Scratch(runtime);
@@ -91,9 +92,9 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
         return timeout;
     }
 
-    /** Admits the calling thread, alone, to the stream's queue until the result is closed. */
+    /** Lets calls go to the stream's queue until the result is closed. */
     private ScclCalls enter(long stream) {
-        TpuQueue queue = runtime.queue(device, stream);
+        TpuQueue queue = device.queue(stream);
         queues.add(queue);
         // Checked after the queue was added: an abort that is not seen here sees the queue.
         if (aborted) {

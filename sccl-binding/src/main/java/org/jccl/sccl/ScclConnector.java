@@ -14,7 +14,6 @@ import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.sccl.abi.UniqueId;
-import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
 import org.jccl.spi.StreamCommunicator;
@@ -41,13 +40,21 @@ final class ScclConnector {
     private final ScclLibraries libraries;
     private final CommunicatorConfig config;
     private final ScclOptions options;
-    private final int device;
+    private final TpuDevice device;
 
     ScclConnector(ScclLibraries libraries, CommunicatorConfig config) {
         this.libraries = libraries;
         this.config = config;
         this.options = config.options(ScclOptions.class).orElseGet(ScclOptions::defaults);
-        this.device = config.device().index();
+        int index = config.device().index();
+        if (index >= libraries.deviceCount()) {
+            throw usage(
+                    "there is no "
+                            + config.device()
+                            + "; this host has "
+                            + libraries.deviceCount());
+        }
+        this.device = libraries.runtime().device(index);
     }
 
     StreamCommunicator connect() {
@@ -67,24 +74,28 @@ final class ScclConnector {
                             + MOST_RANKS
                             + " ranks with newGroup on another backend's world");
         }
-        if (device >= libraries.deviceCount()) {
-            throw usage(
-                    "there is no "
-                            + config.device()
-                            + "; this host has "
-                            + libraries.deviceCount());
-        }
-        int[] chips = {device};
-        long communicator = 0;
+        int[] chips = {device.index};
+        byte[] id = null;
         if (config.size() > 1) {
             long deadline = System.nanoTime() + config.joinTimeout().toNanos();
             chips = ChipMap.of(config, options, System.getenv());
-            communicator = initialise(shareId(chips, deadline), chips);
+            id = shareId(chips, deadline);
         }
-        TpuRuntime runtime = libraries.runtime();
-        runtime.setDevice(device);
-        ScclCalls calls = new ScclCalls(communicator, config.size(), libraries.hasMessages());
-        return new ScclCommunicator(calls, runtime, config, chips);
+        return new DeviceCommunicator(device, create(id, chips));
+    }
+
+    private ScclCommunicator create(byte[] id, int[] chips) {
+        return device.thread.get(
+                () -> {
+                    ScclCalls calls =
+                            new ScclCalls(
+                                    id == null ? 0 : initialise(id, chips),
+                                    config.rank(),
+                                    config.size(),
+                                    libraries.hasMessages(),
+                                    device.memory);
+                    return new ScclCommunicator(calls, libraries.runtime(), config, chips);
+                });
     }
 
     private static String idKey() {
@@ -99,12 +110,7 @@ final class ScclConnector {
         }
         byte[][] id = new byte[1][];
         // The vendor does not document that these calls end.
-        boolean done =
-                BoundedCall.run(
-                        "jccl-sccl-connect-" + config.groupName(),
-                        () -> id[0] = createId(chips),
-                        left);
-        if (!done) {
+        if (!device.thread.run(() -> id[0] = createId(chips), left)) {
             throw OperationTimeoutException.ofCall(
                     FailureContext.NONE,
                     "setting up the links between the TPUs did not complete within "
@@ -115,19 +121,10 @@ final class ScclConnector {
         return id[0];
     }
 
-    /** On a thread of its own. */
     private byte[] createId(int[] chips) {
-        TpuRuntime runtime = libraries.runtime();
-        runtime.setDevice(device);
-        TpuQueue queue = runtime.queue(device, 0);
-        // Not between begin and end: the call may never return, and others use the queue.
-        setUpLinks(chips, queue.handle());
-        queue.begin();
-        try {
-            return createId(queue.handle());
-        } finally {
-            queue.end();
-        }
+        long handle = device.queue(0).handle();
+        setUpLinks(chips, handle);
+        return createId(handle);
     }
 
     private void setUpLinks(int[] chips, long handle) {

@@ -1,10 +1,10 @@
 package org.jccl.sccl;
 
-import com.sun.jna.Memory;
-import com.sun.jna.Pointer;
 import java.util.Arrays;
 import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
 import org.jccl.UsageException;
+import org.jccl.spi.CleanUp;
 import org.jccl.spi.DeviceRuntime;
 
 /**
@@ -14,20 +14,22 @@ import org.jccl.spi.DeviceRuntime;
  * is the default stream, and {@link #createStream} returns it too. It is not known whether one
  * stream can wait for another on the device, so the host waits if another library's stream is
  * involved. Handles of events are numbers that this class assigns, see {@link TpuEvent}.
+ *
+ * <p>The {@link DeviceThread} of a device makes all native calls.
  */
 final class TpuRuntime implements DeviceRuntime {
 
     /**
      * The plugin for PyTorch positions its addresses with the device, above the bits that count.
      */
-    private static final long ADDRESS = (1L << 58) - 1;
+    static final long ADDRESS = (1L << 58) - 1;
 
     /** The current device of each thread, in an array of one element; -1 if there is none. */
     private final ThreadLocal<int[]> current = ThreadLocal.withInitial(() -> new int[] {-1});
 
-    private final TpuQueue[] own;
+    private final Object entering = new Object();
+    private final TpuDevice[] devices;
     private final KernelModule module;
-    private volatile StreamQueue[] others = {};
     private TpuEvent[] events = new TpuEvent[64];
     private int[] freeEvents = new int[64];
     private int freeCount;
@@ -40,7 +42,7 @@ final class TpuRuntime implements DeviceRuntime {
      * @param module kernels that make handles from streams
      */
     TpuRuntime(int deviceCount, KernelModule module) {
-        this.own = new TpuQueue[deviceCount];
+        this.devices = new TpuDevice[deviceCount];
         this.module = module;
     }
 
@@ -49,72 +51,45 @@ final class TpuRuntime implements DeviceRuntime {
         return address & ADDRESS;
     }
 
-    static void enter(int device) {
-        TpuErrors.checkRuntime(Tpurt.tpuSetDevice(device), "tpuSetDevice");
+    /** A device of this process, whose thread is started by the first call. */
+    TpuDevice device(int index) {
+        synchronized (devices) {
+            if (devices[index] == null) {
+                devices[index] = new TpuDevice(index, module, () -> enter(index));
+            }
+            return devices[index];
+        }
     }
 
-    /** The queue behind a stream; the device must be current. */
-    TpuQueue queue(int device, long stream) {
-        if (stream != 0) {
-            StreamQueue known = shared(device, stream);
-            return known != null ? known : share(device, stream);
+    /** On the device's thread. One thread at a time: the runtime's table of threads has no lock. */
+    private void enter(int index) {
+        synchronized (entering) {
+            TpuErrors.checkRuntime(Tpurt.tpuSetDevice(index), "tpuSetDevice");
         }
-        TpuQueue queue;
-        synchronized (own) {
-            queue = own[device];
-            if (queue == null) {
-                queue = StreamQueue.create(device, module);
-                own[device] = queue;
-            }
-        }
-        return queue;
-    }
-
-    private StreamQueue shared(int device, long stream) {
-        for (StreamQueue other : others) {
-            if (other.stream == stream && other.device == device) {
-                return other;
-            }
-        }
-        return null;
-    }
-
-    private TpuQueue share(int device, long stream) {
-        synchronized (own) {
-            StreamQueue known = shared(device, stream);
-            if (known != null) {
-                // Another thread was faster. A second queue would not know half of the work.
-                return known;
-            }
-            StreamQueue shared = StreamQueue.share(device, stream, module);
-            StreamQueue[] longer = Arrays.copyOf(others, others.length + 1);
-            longer[others.length] = shared;
-            others = longer;
-            return shared;
-        }
+        current.get()[0] = index;
     }
 
     private TpuQueue queue(long stream) {
-        return queue(currentDevice(), stream);
+        return currentDevice().queue(stream);
     }
 
-    private int currentDevice() {
+    private TpuDevice currentDevice() {
         int device = current.get()[0];
         if (device < 0) {
             throw new UsageException(
                     FailureContext.NONE, "no TPU is current in this thread; name the device");
         }
-        return device;
+        return device(device);
     }
 
     @Override
     public int deviceCount() {
-        return own.length;
+        return devices.length;
     }
 
+    /** {@inheritDoc} Calls nothing: only the device's own thread sets its device in the runtime. */
     @Override
     public void setDevice(int device) {
-        enter(device);
         current.get()[0] = device;
     }
 
@@ -250,27 +225,52 @@ final class TpuRuntime implements DeviceRuntime {
      */
     @Override
     public long allocate(long bytes) {
-        try (Memory address = new Memory(Long.BYTES)) {
-            int code = Tpurt.tpuMalloc(Pointer.nativeValue(address), bytes);
-            if (TpuErrors.isOutOfMemory(code)) {
-                throw new OutOfMemoryError(
-                        "tpuMalloc: the device has no " + bytes + " bytes of memory left");
-            }
-            TpuErrors.checkRuntime(code, "tpuMalloc");
-            return address.getLong(0);
+        TpuDevice device = currentDevice();
+        long address = device.thread.get(() -> device.memory.allocate(bytes));
+        if (address == 0) {
+            throw new OutOfMemoryError(
+                    "tpuMalloc: tpu:"
+                            + device.index
+                            + " has no "
+                            + bytes
+                            + " bytes of memory left");
+        }
+        return address;
+    }
+
+    /** {@inheritDoc} If a call of an aborted group never returns, the memory is not freed. */
+    @Override
+    public void free(long address) {
+        TpuDevice device = currentDevice();
+        try {
+            device.thread.run(() -> device.memory.free(address));
+        } catch (GroupAbortedException e) {
+            CleanUp.log("memory of tpu:" + device.index + " is not freed", e);
         }
     }
 
     @Override
-    public void free(long address) {
-        TpuErrors.checkRuntime(Tpurt.tpuFree(raw(address)), "tpuFree");
-    }
-
-    @Override
     public void copy(long to, long from, long bytes, Copy direction, long stream) {
-        TpuQueue queue = queue(stream);
-        long target = direction == Copy.DEVICE_TO_HOST ? to : raw(to);
-        long source = direction == Copy.HOST_TO_DEVICE ? from : raw(from);
-        queue.copy(target, source, bytes, direction);
+        TpuDevice device = currentDevice();
+        TpuQueue queue = device.queue(stream);
+        queue.awaitRoom();
+        device.thread.run(
+                () -> {
+                    long target = to;
+                    long source = from;
+                    if (direction != Copy.DEVICE_TO_HOST) {
+                        device.memory.check(to, bytes);
+                        target = raw(to);
+                    }
+                    if (direction != Copy.HOST_TO_DEVICE) {
+                        device.memory.check(from, bytes);
+                        source = raw(from);
+                    }
+                    try {
+                        queue.copy(target, source, bytes, direction);
+                    } finally {
+                        queue.end();
+                    }
+                });
     }
 }

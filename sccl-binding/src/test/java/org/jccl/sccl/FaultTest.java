@@ -26,6 +26,7 @@ import org.jccl.store.FileStore;
 import org.jccl.testing.Attempts;
 import org.jccl.testing.ChildJvm;
 import org.jccl.testing.DeviceTensors;
+import org.jccl.testing.FullDevice;
 import org.jccl.testing.Questions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -33,7 +34,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Failures of the vendor's libraries, and libraries of other times. */
@@ -77,15 +77,12 @@ final class FaultTest {
         assertThat(output).doesNotContain("Exception");
     }
 
-    @ParameterizedTest
-    @CsvSource({
-        "2:1, libsccl failed with code 1: scclAllReduce: scclKernelError",
-        "2:2, libsccl failed with code 2: scclAllReduce: scclInvalidArgument",
-    })
-    void aFailedCallPoisonsTheGroupWithItsCause(String fault, String text) throws Exception {
-        String output = reductions(Map.of("MOCK_SCCL_FAIL_AT", fault));
+    /** libsccl makes 1 of whatever code tpuDNN returns. */
+    @Test
+    void aFailedCallPoisonsTheGroupWithItsCause() throws Exception {
+        String output = reductions(Map.of("MOCK_SCCL_FAIL_AT", "2:7"));
         assertThat(output)
-                .contains(text)
+                .contains("libsccl failed with code 1: scclAllReduce: scclKernelError")
                 .contains("GroupAbortedException")
                 .contains("the group failed before");
     }
@@ -345,5 +342,18 @@ final class FaultTest {
         String[] all = Arrays.copyOf(properties, properties.length + 1);
         all[properties.length] = another;
         return all;
+    }
+
+    /** Also if the library returns success and the address 0. */
+    @ParameterizedTest
+    @ValueSource(strings = {"null", "code"})
+    void aFullDeviceIsAnOutOfMemoryError(String answer) throws Exception {
+        assertThat(
+                        ChildJvm.outputOf(
+                                FullDevice.class,
+                                Map.of("MOCK_TPU_NO_MEMORY", answer),
+                                "-Ddevice=tpu"))
+                .contains("OutOfMemoryError: tpuMalloc")
+                .contains(FullDevice.STILL_WORKS);
     }
 }

@@ -78,7 +78,6 @@ final class HostCostTest {
                                     group,
                                     "tpuGetDeviceCount",
                                     () -> Tpurt.tpuGetDeviceCount(address));
-                            print(group, "tpuSetDevice", () -> Tpurt.tpuSetDevice(device.index()));
                             print(group, "sync", () -> sync.allReduce(tensor, ReduceOp.SUM));
                             group.barrier().await();
                         }

@@ -3,8 +3,6 @@ package org.jccl.sccl;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import com.sun.jna.Memory;
-import com.sun.jna.Pointer;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -28,13 +26,13 @@ final class KernelModuleTest {
         assertThat(ScclLibraries.get().availability().isAvailable()).isTrue();
     }
 
-    private static long stream() {
-        try (Memory stream = new Memory(Long.BYTES)) {
-            TpuRuntime.enter(0);
-            TpuErrors.checkRuntime(
-                    Tpurt.tpuStreamCreate(Pointer.nativeValue(stream)), "tpuStreamCreate");
-            return stream.getLong(0);
-        }
+    private static DeviceThread thread() {
+        return ScclLibraries.get().runtime().device(0).thread;
+    }
+
+    private static long load(KernelModule module) {
+        long stream = StreamTest.nativeStream(World.tpu(0));
+        return thread().get(() -> module.load(stream));
     }
 
     @Test
@@ -42,7 +40,7 @@ final class KernelModuleTest {
         assertThatThrownBy(() -> System.load(PLUGIN.toAbsolutePath().toString()))
                 .isInstanceOf(UnsatisfiedLinkError.class);
         KernelModule module = KernelModule.insideOf(PLUGIN).orElseThrow();
-        assertThat(module.load(stream())).isNotZero();
+        assertThat(load(module)).isNotZero();
         try (SharedObject plugin = SharedObject.open(PLUGIN)) {
             byte[] content =
                     plugin.between(
@@ -62,14 +60,13 @@ final class KernelModuleTest {
 
     @Test
     void aFileOfKernelsIsLoadedByTheRuntime() {
-        assertThat(KernelModule.ofFile(Path.of("pom.xml")).load(stream())).isNotZero();
+        assertThat(load(KernelModule.ofFile(Path.of("pom.xml")))).isNotZero();
     }
 
     @Test
     void aMissingFileOfKernelsIsNamed() {
         KernelModule missing = KernelModule.ofFile(Path.of("/nowhere/kernels.so"));
-        long stream = stream();
-        assertThatThrownBy(() -> missing.load(stream))
+        assertThatThrownBy(() -> load(missing))
                 .isInstanceOf(NativeException.class)
                 .hasMessageContaining("/nowhere/kernels.so")
                 .hasMessageContaining("TPUKERNEL_FIRMWARE_PATH");

@@ -8,6 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.jccl.DataType;
+import org.jccl.Device;
 import org.jccl.Event;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
@@ -70,72 +71,48 @@ final class QueueTest {
         assertThat(output).contains("rank 0 is through", "rank 1 is through");
     }
 
-    /** The watchdog positions places too, and must not wait for a call that may never come back. */
+    /** The watchdog asks for positions too, and must not wait for a call that never returns. */
     @Test
-    void aPlaceIsMarkedWhileACallLasts() throws Exception {
+    void aPositionIsKnownWhileACallLasts() throws Exception {
         World.run(
                 1,
                 (group, device) -> {
-                    TpuRuntime.enter(device.index());
-                    StreamQueue queue = StreamQueue.create(device.index(), module());
-                    queue.begin();
-                    queue.push();
-                    assertThat(inAnotherThread(queue::position)).isEqualTo(1);
-                    assertThat(inAnotherThread(queue::position)).isEqualTo(1);
-                    assertThat(inAnotherThread(() -> queue.reached(1))).isFalse();
-                    queue.end();
+                    TpuQueue queue = another(device).queue(0);
+                    queue.thread.run(
+                            () -> {
+                                queue.push();
+                                assertThat(inAnotherThread(queue::position)).isEqualTo(1);
+                                assertThat(inAnotherThread(queue::position)).isEqualTo(1);
+                                assertThat(inAnotherThread(() -> queue.reached(1))).isFalse();
+                                queue.end();
+                            });
                     queue.await(1);
                     assertThat(queue.position()).isEqualTo(1);
                 });
     }
 
-    /** A thread that enqueues without a pause is inside nearly always. */
-    @Test
-    void aPlaceIsSeenToPassWhileACallLasts() throws Exception {
-        World.run(
-                1,
-                (group, device) -> {
-                    TpuRuntime.enter(device.index());
-                    StreamQueue queue = StreamQueue.create(device.index(), module());
-                    queue.begin();
-                    queue.push();
-                    queue.end();
-                    long position = queue.position();
-                    queue.begin();
-                    queue.push();
-                    inAnotherThread(
-                            () -> {
-                                queue.await(position);
-                                return null;
-                            });
-                    queue.end();
-                    queue.await(queue.position());
-                });
-    }
-
     /** The first caller's events are passed by the time that the second one's are. */
     @Test
-    void eventsForTimingKeepTheOrderOfPlaces() throws Exception {
+    void eventsForTimingKeepTheOrderOfPositions() throws Exception {
         World.run(
                 1,
                 (group, device) -> {
-                    TpuRuntime.enter(device.index());
-                    StreamQueue queue = StreamQueue.create(device.index(), module());
+                    TpuQueue queue = another(device).queue(0);
                     TpuEvent event = new TpuEvent(true);
                     queue.stamp(event);
-                    queue.begin();
-                    queue.push();
-                    assertThat(inAnotherThread(queue::position)).isEqualTo(1);
-                    queue.end();
+                    assertThat(queue.position()).isEqualTo(1);
                     queue.dropStamp(event);
                     assertThat(queue.position()).isEqualTo(2);
                     queue.await(2);
                 });
     }
 
-    /** The mock takes any file. */
-    private static KernelModule module() {
-        return KernelModule.ofFile(Path.of("pom.xml"));
+    /** A device of its own, with another stream. The mock takes any file of kernels. */
+    private static TpuDevice another(Device device) {
+        return new TpuDevice(
+                device.index(),
+                KernelModule.ofFile(Path.of("pom.xml")),
+                () -> TpuErrors.checkRuntime(Tpurt.tpuSetDevice(device.index()), "tpuSetDevice"));
     }
 
     private static <T> T inAnotherThread(Supplier<T> call) {

@@ -17,9 +17,17 @@ import org.junit.jupiter.api.Test;
 /** Streams and events of a TPU, and streams of another library. */
 final class StreamTest {
 
+    /** Another library's stream. No thread that may end sets a device. */
     static long nativeStream(Device device) {
+        return ScclLibraries.get()
+                .runtime()
+                .device(device.index())
+                .thread
+                .get(StreamTest::nativeStream);
+    }
+
+    private static long nativeStream() {
         try (Memory stream = new Memory(Long.BYTES)) {
-            TpuErrors.checkRuntime(Tpurt.tpuSetDevice(device.index()), "tpuSetDevice");
             TpuErrors.checkRuntime(
                     Tpurt.tpuStreamCreate(Pointer.nativeValue(stream)), "tpuStreamCreate");
             return stream.getLong(0);

@@ -131,11 +131,12 @@ void Communicator::reduceTo(const Call& c, int root, const void* in, int64_t cou
   inParts(count, c.type, [&](int64_t begin, int length) {
     const void* from = at(in, begin, c.type);
     void* to = rank_ == root ? at(c.out, begin, c.type) : nullptr;
-    if (from == to && rank_ != 0 && !isOpenMpi() && !options_.onDevice) {
+    const bool inPlace = rank_ == root && from == to;
+    if (inPlace && rank_ != 0 && !isOpenMpi() && !options_.onDevice) {
       const auto* bytes = static_cast<const char*>(from);
       work_.scratch.assign(bytes, at(bytes, length, c.type));
       from = work_.scratch.data();
-    } else if (from == to) {
+    } else if (inPlace) {
       from = MPI_IN_PLACE;
     }
     issue(

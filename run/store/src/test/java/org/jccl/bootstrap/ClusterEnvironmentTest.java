@@ -273,20 +273,18 @@ class ClusterEnvironmentTest {
     @Test
     void theIdOfHydrasJobIsTheAddressThatItsProxiesHave() throws Exception {
         String command =
-                "\"$0\" -XX:TieredStopAtLevel=1 -cp \"$1\" '"
-                        + PrintsJobId.class.getName()
-                        + "'; exit";
-        Process proxy =
+                "\"$0\" -XX:TieredStopAtLevel=1 '" + PrintsJobId.class.getName() + "'; exit";
+        ProcessBuilder builder =
                 new ProcessBuilder(
-                                "sh",
-                                "-c",
-                                command,
-                                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                                System.getProperty("java.class.path"),
-                                "--control-port",
-                                "node1:35771")
-                        .redirectErrorStream(true)
-                        .start();
+                        "sh",
+                        "-c",
+                        command,
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "--control-port",
+                        "node1:35771");
+        // Not in the command line, of which Java reads one page only.
+        builder.environment().put("CLASSPATH", System.getProperty("java.class.path"));
+        Process proxy = builder.redirectErrorStream(true).start();
         assertThat(new String(proxy.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
                 .contains("id --control-port=node1:35771.");
     }

@@ -3,6 +3,7 @@ package org.jccl.sccl;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.jccl.testing.Patience.enough;
+import static org.jccl.testing.Patience.expires;
 
 import java.time.Duration;
 import java.util.List;
@@ -185,7 +186,7 @@ final class DeviceThreadTest {
                                         .isInstanceOf(GroupAbortedException.class));
         stuck.start();
         inside.await();
-        thread.noteAbort(Duration.ofMillis(20));
+        thread.noteAbort(expires(Duration.ofMillis(20)));
         assertThatThrownBy(() -> thread.run(() -> {}))
                 .isInstanceOf(GroupAbortedException.class)
                 .hasMessageContaining("tpu:0 is blocked by a call of an aborted group");
@@ -194,7 +195,7 @@ final class DeviceThreadTest {
         boolean ran = false;
         while (!ran && System.nanoTime() - end < 0) {
             // False while the call is still inside.
-            ran = thread.run(() -> {}, Duration.ofSeconds(1));
+            ran = thread.run(() -> {}, expires(Duration.ofSeconds(1)));
         }
         assertThat(ran).isTrue();
     }

@@ -179,11 +179,7 @@ final class DeviceThreadTest {
         DeviceThread thread = new DeviceThread(0, () -> {}, () -> {});
         CountDownLatch inside = new CountDownLatch(1);
         CountDownLatch never = new CountDownLatch(1);
-        Thread stuck =
-                new Thread(
-                        () ->
-                                assertThatThrownBy(() -> thread.run(() -> block(inside, never)))
-                                        .isInstanceOf(GroupAbortedException.class));
+        Thread stuck = new Thread(() -> giveUp(thread, () -> block(inside, never)));
         stuck.start();
         inside.await();
         thread.noteAbort(expires(Duration.ofMillis(20)));
@@ -198,6 +194,15 @@ final class DeviceThreadTest {
             ran = thread.run(() -> {}, expires(Duration.ofSeconds(1)));
         }
         assertThat(ran).isTrue();
+    }
+
+    private static void giveUp(DeviceThread thread, Runnable call) {
+        try {
+            thread.run(call);
+        } catch (GroupAbortedException e) {
+            // Unless the call returns first.
+            return;
+        }
     }
 
     private static void block(CountDownLatch inside, CountDownLatch until) {

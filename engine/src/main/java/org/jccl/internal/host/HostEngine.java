@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.LockSupport;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
@@ -25,6 +24,7 @@ import org.jccl.spi.Durations;
 import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.HostCommunicator.Mode;
 import org.jccl.spi.OperationKind;
+import org.jccl.spi.Polling;
 
 /**
  * The engine of libraries that work on the calling thread. Messages start at once and need no
@@ -646,7 +646,7 @@ public final class HostEngine extends Engine implements MemoryUses.Group {
             if (System.nanoTime() - deadline > 0) {
                 endJob(kind, communicator::endJob);
             }
-            LockSupport.parkNanos(1_000_000);
+            Polling.sleep(Duration.ofMillis(1));
         }
     }
 

@@ -52,11 +52,28 @@ public final class StuckCalls {
      */
     public static void run(ProcessGroup group, Tensor tensor, String method, Runnable stuck)
             throws InterruptedException {
+        run(group, tensor, method, stuck, true);
+    }
+
+    /**
+     * The same, for a library in which a synchronous collective may not be issued.
+     *
+     * @param group of at least two ranks, with a short timeout
+     * @param tensor of a few floats, that nothing else uses
+     * @param method the native method in which the call gets stuck
+     * @param stuck the call
+     * @param synchronous whether other threads issue a synchronous collective before the group
+     *     fails; where nothing ends that, the job ends
+     * @throws InterruptedException if the calling thread is interrupted
+     */
+    public static void run(
+            ProcessGroup group, Tensor tensor, String method, Runnable stuck, boolean synchronous)
+            throws InterruptedException {
         Thread inside = new Thread(stuck, "stuck");
         inside.setDaemon(true);
         inside.start();
         awaitInside(inside, method);
-        new StuckCalls(group, tensor).callWhile(method);
+        new StuckCalls(group, tensor).callWhile(method, synchronous);
     }
 
     private static void awaitInside(Thread thread, String method) throws InterruptedException {
@@ -75,10 +92,12 @@ public final class StuckCalls {
                 .anyMatch(frame -> frame.isNativeMethod() && frame.getMethodName().equals(method));
     }
 
-    private void callWhile(String method) {
+    private void callWhile(String method, boolean synchronous) {
         // They wait for the stuck thread until the group fails by its deadline.
         List<CompletableFuture<String>> waiting = new ArrayList<>();
-        waiting.add(start(() -> group.sync().allReduce(tensor, ReduceOp.SUM)));
+        if (synchronous) {
+            waiting.add(start(() -> group.sync().allReduce(tensor, ReduceOp.SUM)));
+        }
         waiting.add(start(() -> group.allReduce(tensor, ReduceOp.SUM).await()));
         waiting.add(start(() -> group.allReduce(tensor, ReduceOp.SUM).synchronize()));
         waiting.add(start(() -> group.barrier().toFuture().join()));

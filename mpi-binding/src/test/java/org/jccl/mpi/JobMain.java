@@ -107,7 +107,9 @@ final class JobMain {
                         } else {
                             group.allReduce(stuck, ReduceOp.SUM).await();
                         }
-                    });
+                    },
+                    // Beside a stuck send, it would be inside the library and end the job.
+                    !sends);
         }
         // At its exit rank 0 ends the job, since MPI still has an operation.
     }

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  */
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(600)
-@Tag("all")
+@Tag("nightly")
 class MpiMismatchTest {
 
     private static final Pattern LINE = Pattern.compile("case (.+ of \\d+): \\d+ (\\w+)");

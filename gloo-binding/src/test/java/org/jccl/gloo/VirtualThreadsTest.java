@@ -171,7 +171,8 @@ final class VirtualThreadsTest {
     void groupsAreMadeOnPlatformThreads() throws Exception {
         onVirtualThreads(
                 (group, peer) -> {
-                    assertThatThrownBy(() -> join(HashStore.create(Duration.ofSeconds(1)), 0))
+                    assertThatThrownBy(
+                                    () -> join(HashStore.create(enough(Duration.ofSeconds(1))), 0))
                             .isInstanceOf(UsageException.class)
                             .hasMessageContaining("build()")
                             .hasMessageContaining("platform thread");

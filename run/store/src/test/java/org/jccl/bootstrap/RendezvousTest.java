@@ -338,7 +338,13 @@ class RendezvousTest {
         String url = "tcp://127.0.0.1:" + FreePort.next() + "?rank=1&world_size=2";
         for (int i = 0; i < 20; i++) {
             assertThatThrownBy(
-                            () -> Rendezvous.join(url, NONE, NONE, Duration.ofNanos(1), Map.of()))
+                            () ->
+                                    Rendezvous.join(
+                                            url,
+                                            NONE,
+                                            NONE,
+                                            expires(Duration.ofNanos(1)),
+                                            Map.of()))
                     .isInstanceOf(StoreException.class)
                     .hasMessageNotContaining("cannot be found");
         }

@@ -47,6 +47,9 @@ final class OpenGroups {
     }
 
     private static void warn() {
+        if (endsBySignal()) {
+            return; // not the program's mistake: a launcher ends all ranks so
+        }
         List<String> open;
         synchronized (OpenGroups.class) {
             open =
@@ -66,6 +69,12 @@ final class OpenGroups {
                             + ". Call await() on each Work, and close() on each group before the"
                             + " program ends.");
         }
+    }
+
+    /** The JVM handles SIGTERM, SIGINT and SIGHUP on a thread that waits for the hooks. */
+    private static boolean endsBySignal() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .anyMatch(thread -> thread.getName().matches("SIG(TERM|INT|HUP) handler"));
     }
 
     private static String describe(Group group) {

@@ -229,6 +229,9 @@ class GroupClosingTest {
                 .contains("close()");
         assertThat(ChildJvm.outputOf(LeavesOpen.class, Map.of(), "-Dtest.closes=true"))
                 .doesNotContain("open groups");
+        assertThat(ChildJvm.outputOf(143, LeavesOpen.class, Map.of(), "-Dtest.signal=true"))
+                .as("a launcher ends its ranks so")
+                .doesNotContain("open groups");
     }
 
     static final class LeavesOpen {
@@ -245,6 +248,11 @@ class GroupClosingTest {
             operation.kind = OperationKind.BARRIER;
             world.engineOf(Device.CPU).submit(operation);
             test.library.awaitCalls(1);
+            if (Boolean.getBoolean("test.signal")) {
+                String pid = Long.toString(ProcessHandle.current().pid());
+                new ProcessBuilder("kill", "-TERM", pid).start().waitFor();
+                Thread.sleep(TIMEOUT.toMillis());
+            }
         }
     }
 }

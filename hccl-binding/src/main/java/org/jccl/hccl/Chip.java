@@ -1,18 +1,20 @@
 package org.jccl.hccl;
 
+import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
+import org.jccl.ranktable.AscendChip;
 
 /**
  * Generations of Ascend devices, which differ in the functions of HCCL. The library is the same for
  * all and exports every function. A function that a device lacks must not be called there.
  */
 enum Chip {
-    /** Ascend 950 (A5). */
+    /** Ascend 950 (A5), and 960, for which HCCL does the same. */
     ASCEND_950(
-            "Ascend950.*|Ascend910_9[56].*",
+            "Ascend9[56]0.*|Ascend910_9[56].*",
             Set.of(
                     DataType.INT8,
                     DataType.INT16,
@@ -106,9 +108,15 @@ enum Chip {
         return !lacking.contains(function);
     }
 
-    /** Returns whether HCCL accepts rank tables of version 2.0 here, and no others. */
-    boolean readsLayers() {
-        return this == ASCEND_950;
+    /** The chip by whose rules HCCL reads rank tables; empty if they are not known. */
+    Optional<AscendChip> family() {
+        return switch (this) {
+            case ASCEND_950 -> Optional.of(AscendChip.ASCEND_950);
+            case ASCEND_910_93 -> Optional.of(AscendChip.ATLAS_A3);
+            case ASCEND_910B -> Optional.of(AscendChip.ATLAS_A2);
+            case ASCEND_910 -> Optional.of(AscendChip.ASCEND_910);
+            case OTHER -> Optional.empty();
+        };
     }
 
     /** Returns whether HCCL has the strict order of additions here. */

@@ -6,12 +6,15 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
+import org.jccl.ranktable.AscendChip;
 import org.jccl.ranktable.RankTable;
 import org.jccl.ranktable.RankTableException;
 import org.jccl.ranktable.RankTableFormat;
@@ -27,6 +30,9 @@ final class RankTableFile {
 
     private static final String SUFFIX = ".json";
     private static final int LONGEST_PATH = 4095;
+
+    /** The most faults in a message. */
+    private static final int SHOWN = 10;
 
     /** CANN's function for the number of a device on its node. */
     private static final String PHYSICAL = "aclrtGetPhyDevIdByLogicDevId";
@@ -69,7 +75,7 @@ final class RankTableFile {
         RankTable table = RankTable.read(file);
         boolean forms = table.format() != RankTableFormat.HCCL_GROUP_LIST || table.formsWorlds();
         if (forms) {
-            checkForm(table.format(), file, libraries.chip());
+            libraries.chip().family().ifPresent(chip -> checkChip(table, file, chip));
         }
         require(
                 table.size() == size,
@@ -119,19 +125,18 @@ final class RankTableFile {
                 .findFirst();
     }
 
-    /** Ascend 950 accepts HCCL 2.0 only, and no other device accepts it. */
-    private static void checkForm(RankTableFormat form, Path file, Chip chip) {
-        boolean layers = form == RankTableFormat.HCCL_2_0;
+    /** HCCL would only return a number. */
+    private static void checkChip(RankTable table, Path file, AscendChip chip) {
+        List<RankTableException.Fault> faults = table.faultsOn(chip);
         require(
-                layers || !chip.readsLayers(),
+                faults.isEmpty(),
                 file,
-                "is of the form " + form + ", but " + chip.label() + " takes HCCL 2.0 only");
-        require(
-                !layers || chip.readsLayers() || chip == Chip.OTHER,
-                file,
-                "is of the form HCCL 2.0, which "
-                        + chip.label()
-                        + " does not take: write HCCL 1.0");
+                "is not one that HCCL takes on "
+                        + chip
+                        + faults.stream()
+                                .limit(SHOWN)
+                                .map(fault -> "\n  " + fault)
+                                .collect(Collectors.joining()));
     }
 
     private static void require(boolean right, Path file, String problem) {

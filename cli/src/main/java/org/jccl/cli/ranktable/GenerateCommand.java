@@ -210,6 +210,9 @@ final class GenerateCommand implements Callable<Integer> {
     }
 
     private int write(RankTable table) {
+        PrintWriter err = spec.commandLine().getErr();
+        table.warnings().forEach(fault -> err.println("warning: " + fault));
+        err.flush();
         PrintWriter out = spec.commandLine().getOut();
         if (output == null || output.toString().equals("-")) {
             out.println(table.toJson());

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 
-/** The device addresses of an HCCL table: literal, each once, and of one family. */
+/** Addresses of an HCCL table: literal and of one family, those of devices each once. */
 final class Addresses {
 
     private static final String BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
@@ -19,9 +19,15 @@ final class Addresses {
     /** The JDK takes a text with a colon as a literal, so it asks no name server. */
     private static final Pattern IPV6 = Pattern.compile("[0-9a-fA-F:]*:[0-9a-fA-F:.]*");
 
+    private final boolean unique;
     private final Map<InetAddress, Element> seen = new HashMap<>();
     private Element firstAt;
     private int firstLength;
+    private final List<Element> others = new ArrayList<>();
+
+    Addresses(boolean unique) {
+        this.unique = unique;
+    }
 
     /** The addresses of a comma list. */
     List<String> read(Element at) {
@@ -29,23 +35,35 @@ final class Addresses {
         for (Map.Entry<String, InetAddress> address : check(at).entrySet()) {
             InetAddress parsed = address.getValue();
             addresses.add(address.getKey());
-            Devices.checkUnique(seen, parsed, at);
+            if (unique) {
+                Devices.checkUnique(seen, parsed, at);
+            }
             int length = parsed.getAddress().length;
             if (firstAt == null) {
                 firstAt = at;
                 firstLength = length;
             } else if (length != firstLength) {
-                at.fault(
-                        "is "
-                                + at.describe()
-                                + ", but "
-                                + firstAt.path()
-                                + " is "
-                                + firstAt.describe()
-                                + ": use IPv4 for all, or IPv6 for all");
+                others.add(at);
             }
         }
         return addresses;
+    }
+
+    /**
+     * Reports addresses of another family than the first; HCCL compares those of several servers.
+     */
+    void checkFamilies(boolean several) {
+        for (Element at : others) {
+            (several ? at : at.refusedBy())
+                    .fault(
+                            "is "
+                                    + at.describe()
+                                    + ", but "
+                                    + firstAt.path()
+                                    + " is "
+                                    + firstAt.describe()
+                                    + ": use IPv4 for all, or IPv6 for all");
+        }
     }
 
     /** Reads addresses without comparing them with others. */

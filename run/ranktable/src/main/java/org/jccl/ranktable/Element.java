@@ -3,6 +3,7 @@ package org.jccl.ranktable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.jccl.ranktable.json.Json;
 import org.jccl.ranktable.json.JsonFault;
 import org.jccl.ranktable.json.JsonPath;
@@ -24,6 +25,9 @@ final class Element {
     private final Faults faults;
     private final Quotes quotes;
 
+    /** The chips that refuse a table with a fault here; empty for all. */
+    private final Optional<Set<AscendChip>> refusing;
+
     /** Whether the numbers of a format are in quotes. */
     private enum Quotes {
         SOME,
@@ -31,29 +35,45 @@ final class Element {
         NONE
     }
 
-    private Element(Json value, JsonPath path, Faults faults, Quotes quotes) {
+    private Element(
+            Json value,
+            JsonPath path,
+            Faults faults,
+            Quotes quotes,
+            Optional<Set<AscendChip>> refusing) {
         this.value = value;
         this.path = path;
         this.faults = faults;
         this.quotes = quotes;
+        this.refusing = refusing;
     }
 
     static Element root(Json value, Faults faults) {
-        return new Element(value, JsonPath.ROOT, faults, Quotes.SOME);
+        return new Element(value, JsonPath.ROOT, faults, Quotes.SOME, Optional.empty());
     }
 
     /** The same, for a format whose numbers are all in quotes. */
     Element onlyText() {
-        return new Element(value, path, faults, Quotes.ALL);
+        return new Element(value, path, faults, Quotes.ALL, refusing);
     }
 
     /** The same, for a format whose numbers are never in quotes. */
     Element onlyNumbers() {
-        return new Element(value, path, faults, Quotes.NONE);
+        return new Element(value, path, faults, Quotes.NONE, refusing);
+    }
+
+    /** The same, for a rule that only some chips have; none for a rule that HCCL does not have. */
+    Element refusedBy(AscendChip... chips) {
+        return new Element(value, path, faults, quotes, Optional.of(Set.of(chips)));
     }
 
     void fault(String message) {
-        faults.add(new JsonFault(path, value.at(), message));
+        add(path, message);
+    }
+
+    private void add(JsonPath at, String message) {
+        JsonFault fault = new JsonFault(at, value.at(), message);
+        refusing.ifPresentOrElse(chips -> faults.add(fault, chips), () -> faults.add(fault));
     }
 
     boolean isObject() {
@@ -79,8 +99,12 @@ final class Element {
     Optional<Element> field(String name) {
         return value instanceof Json.Obj object
                 ? Optional.ofNullable(object.fields().get(name))
-                        .map(found -> new Element(found, path.field(name), faults, quotes))
+                        .map(found -> child(found, path.field(name)))
                 : Optional.empty();
+    }
+
+    private Element child(Json found, JsonPath at) {
+        return new Element(found, at, faults, quotes, refusing);
     }
 
     /** The field of that name; its absence is a fault. */
@@ -93,7 +117,7 @@ final class Element {
     }
 
     void missing(String name, String meaning) {
-        faults.add(new JsonFault(path.field(name), value.at(), "is missing: " + meaning));
+        add(path.field(name), "is missing: " + meaning);
     }
 
     /** The objects of a list, which must exist and not be empty. */
@@ -107,7 +131,7 @@ final class Element {
         List<Element> items = new ArrayList<>();
         if (value instanceof Json.Array array) {
             for (Json item : array.items()) {
-                items.add(new Element(item, path.item(items.size()), faults, quotes));
+                items.add(child(item, path.item(items.size())));
             }
         }
         return items;
@@ -153,6 +177,10 @@ final class Element {
             return Optional.of(text.value());
         }
         return value instanceof Json.Num number ? Optional.of(number.literal()) : Optional.empty();
+    }
+
+    boolean isText() {
+        return value instanceof Json.Text;
     }
 
     /** Whether this is an empty text, which counts as a missing field. */

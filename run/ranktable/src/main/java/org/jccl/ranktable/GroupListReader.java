@@ -47,6 +47,9 @@ final class GroupListReader {
             group.mustCount("instance_count", instances.size(), "instances in this group");
             group.mustCount("device_num", devicesOfGroup, "devices in this group");
             group.mustCount("device_count", devicesOfGroup, "devices in this group");
+            if (ranksAreGiven) {
+                requireCounts(group, devicesOfGroup);
+            }
         }
         table.mustCount("group_count", groups.size(), "groups in $.group_list");
         devices.checkDevices("device_id");
@@ -55,9 +58,33 @@ final class GroupListReader {
         } else {
             rankByServerAndDevice();
         }
+        if (ranksAreGiven) {
+            table.required("group_count", "number of groups");
+            table.required("para_plane_nic_location", "write \"device\"")
+                    .ifPresent(at -> at.mustBe("device", "write \"device\""));
+        }
+        HcclRules.checkAddressCounts(devices);
         HcclRules.checkSizes(devices);
+        rules.checkFamilies(devices);
         if (devices.nodes().size() > 1) {
-            HcclRules.requireAddresses(devices, "servers");
+            HcclRules.requireFields(devices);
+        }
+    }
+
+    /** HCCL forms a world by such a table, and wants all of these. */
+    private void requireCounts(Element group, int devicesOfGroup) {
+        group.required("group_name", "any text, also an empty one")
+                .filter(name -> !name.isText())
+                .ifPresent(name -> name.fault("is " + name.describe() + ": give a text"));
+        group.required("instance_count", "number of instances in the group");
+        group.required("device_num", "number of devices in the group");
+        int servers = group.number("server_num", "number of servers of the group");
+        Element at = group.field("server_num").orElse(group);
+        if (servers == 0 || servers != Element.UNKNOWN && devicesOfGroup % servers != 0) {
+            at.fault("is " + servers + ", which does not divide " + devicesOfGroup + " devices");
+        } else if (servers != Element.UNKNOWN && servers != devices.nodes().size()) {
+            at.refusedBy(AscendChip.ASCEND_910)
+                    .fault("is " + servers + ", but there are " + devices.nodes().size());
         }
     }
 

@@ -10,11 +10,13 @@ import java.util.OptionalLong;
 final class HcclRules {
 
     private static final int MAX_ID_LENGTH = 64;
-    private static final long MAX_SUPER_DEVICE = 0xFFFF_FFFFL;
+    private static final int MAX_DEVICE = 15;
+    private static final int MAX_DEVICE_OF_910 = 7;
+    private static final long MAX_SUPER_DEVICE = 0xFFFF_FFFEL;
     private static final List<String> PORTS =
             List.of("device_port", "host_port", "device_vnic_port", "backup_device_port");
 
-    private final Addresses addresses = new Addresses();
+    private final Addresses addresses = new Addresses(true);
 
     /** HCCL reads a table repeatedly until it is completed, for up to 30 minutes. */
     static void checkCompleted(Element table) {
@@ -33,7 +35,15 @@ final class HcclRules {
 
     /** The number and addresses of a device; its rank depends on the form. */
     Devices.Row device(Element device, Optional<Element> rankAt, int rank) {
-        int number = device.number("device_id", "physical number of the device on its server");
+        int number =
+                device.number(
+                        "device_id", "physical number of the device on its server", MAX_DEVICE);
+        if (number > MAX_DEVICE_OF_910) {
+            device.field("device_id")
+                    .orElseThrow()
+                    .refusedBy(AscendChip.ASCEND_910)
+                    .fault("is " + number + ": device numbers go from 0 to " + MAX_DEVICE_OF_910);
+        }
         List<String> ips =
                 device.field("device_ip")
                         .filter(field -> !field.isEmpty())
@@ -46,7 +56,6 @@ final class HcclRules {
                 .ifPresent(Addresses::check);
         PORTS.forEach(device::checkPort);
         OptionalLong superDevice = OptionalLong.empty();
-        // Without super pods, HCCL does not read it.
         Optional<Element> given = device.field("super_device_id").filter(field -> !field.isEmpty());
         if (given.isPresent()) {
             long value = given.get().number(MAX_SUPER_DEVICE);
@@ -67,21 +76,23 @@ final class HcclRules {
         return !field.isBlank();
     }
 
-    /** Checks that all servers have the same number of devices. */
+    /** Checks that all servers have the same number of devices, as Ascend 910 wants it. */
     static void checkSizes(Devices devices) {
         List<Devices.Node> nodes =
                 devices.nodes().stream().filter(node -> !node.rows.isEmpty()).toList();
         for (Devices.Node node : nodes) {
             int first = nodes.get(0).rows.size();
             if (node.rows.size() != first) {
-                node.at.fault(
-                        "has "
-                                + node.rows.size()
-                                + " devices, but "
-                                + nodes.get(0).at.path()
-                                + " has "
-                                + first
-                                + ": all servers must have the same number");
+                node.at
+                        .refusedBy(AscendChip.ASCEND_910)
+                        .fault(
+                                "has "
+                                        + node.rows.size()
+                                        + " devices, but "
+                                        + nodes.get(0).at.path()
+                                        + " has "
+                                        + first
+                                        + ": all servers must have the same number");
             }
         }
     }
@@ -106,23 +117,65 @@ final class HcclRules {
         }
     }
 
-    /** Checks that devices have addresses, which several servers or super pods require. */
-    static void requireAddresses(Devices devices, String between) {
-        for (Devices.Row row : devices.rows()) {
-            String reason = "devices of several " + between + " need one";
-            row.at()
-                    .required("device_ip", reason)
-                    .filter(Element::isEmpty)
-                    .ifPresent(field -> field.fault("is empty: " + reason));
+    /**
+     * Checks that devices of several servers have addresses. Atlas A3 needs none, and on Ascend 910
+     * that of the host does, or an empty text.
+     */
+    static void requireAddresses(Devices devices) {
+        String reason = "devices of several servers need one";
+        for (Devices.Node node : devices.nodes()) {
+            for (Devices.Row row : node.rows) {
+                Optional<Element> field = row.at().field("device_ip");
+                if (field.isEmpty() && !node.at.has("host_ip")) {
+                    row.at()
+                            .refusedBy(AscendChip.ASCEND_910, AscendChip.ATLAS_A2)
+                            .missing("device_ip", reason);
+                } else if (field.isEmpty()) {
+                    row.at().refusedBy(AscendChip.ATLAS_A2).missing("device_ip", reason);
+                } else if (field.get().isEmpty()) {
+                    field.get().refusedBy(AscendChip.ATLAS_A2).fault("is empty: " + reason);
+                }
+            }
         }
     }
 
+    /** Checks that devices of several servers have the field, which may be empty. */
+    static void requireFields(Devices devices) {
+        devices.rows()
+                .forEach(row -> row.at().required("device_ip", "the address, or an empty text"));
+    }
+
     /**
-     * Reads the {@code super_pod_list} and puts its ids into the nodes.
-     *
-     * @return how many super pods there are
+     * Checks the addresses of hosts. If that of rank 0's host stands for the device's, each server
+     * needs one.
      */
-    static int superPods(Element table, Devices devices) {
+    static void checkHosts(Devices devices) {
+        Addresses hosts = new Addresses(false);
+        boolean standsForDevice = false;
+        for (Devices.Node node : devices.nodes()) {
+            Optional<Element> host = node.at.field("host_ip");
+            host.filter(at -> hosts.read(at).size() > 1)
+                    .ifPresent(at -> at.fault("is " + at.describe() + ": give one address"));
+            standsForDevice |=
+                    host.isPresent()
+                            && node.rows.stream()
+                                    .anyMatch(row -> row.rank() == 0 && row.ips().isEmpty());
+        }
+        hosts.checkFamilies(devices.nodes().size() > 1);
+        if (standsForDevice && devices.nodes().size() > 1) {
+            devices.nodes()
+                    .forEach(node -> node.at.required("host_ip", "rank 0's device has no other"));
+        }
+    }
+
+    /** Checks that the addresses of devices are of one family, which several servers need. */
+    void checkFamilies(Devices devices) {
+        addresses.checkFamilies(devices.nodes().size() > 1);
+    }
+
+    /** Reads the {@code super_pod_list}, as Atlas A3 does, and puts its ids into the nodes. */
+    static void superPods(Element anyChip, Devices devices) {
+        Element table = anyChip.refusedBy(AscendChip.ATLAS_A3);
         Map<String, Devices.Node> nodes = new HashMap<>();
         devices.nodes().forEach(node -> nodes.putIfAbsent(node.id, node));
         Map<String, Element> podIds = new HashMap<>();
@@ -138,7 +191,7 @@ final class HcclRules {
                     continue;
                 }
                 Element at = server.field("server_id").orElseThrow();
-                Devices.checkUnique(members, id.get(), at);
+                Devices.checkUnique(members, id.get(), at.refusedBy());
                 if (nodes.containsKey(id.get())) {
                     nodes.get(id.get()).superPod = podId;
                 } else {
@@ -148,11 +201,22 @@ final class HcclRules {
         }
         for (Devices.Node node : devices.nodes()) {
             if (!node.id.isEmpty() && !members.containsKey(node.id)) {
-                node.at.fault("is in no super pod of $.super_pod_list");
+                node.at
+                        .refusedBy(AscendChip.ATLAS_A3)
+                        .fault("is in no super pod of $.super_pod_list");
             }
         }
         checkSuperDevices(devices);
-        return pods.size();
+    }
+
+    /** HCCL 1.2 reads the number wherever there is one. */
+    static void checkSuperDeviceTexts(Devices devices) {
+        for (Devices.Row row : devices.rows()) {
+            row.at()
+                    .field("super_device_id")
+                    .filter(Element::isEmpty)
+                    .ifPresent(at -> at.fault("is empty: give the number of the device"));
+        }
     }
 
     private static void checkSuperDevices(Devices devices) {
@@ -161,10 +225,9 @@ final class HcclRules {
             for (Devices.Row row : node.rows) {
                 Optional<Element> field =
                         row.at()
+                                .refusedBy(AscendChip.ATLAS_A3)
                                 .required(
                                         "super_device_id", "number of the device in its super pod");
-                field.filter(Element::isEmpty)
-                        .ifPresent(at -> at.fault("is empty: give the number of the device"));
                 if (field.isPresent() && row.superDevice().isPresent()) {
                     List<Object> key = List.of(node.superPod, row.superDevice().getAsLong());
                     Devices.checkUnique(seen, key, field.get());

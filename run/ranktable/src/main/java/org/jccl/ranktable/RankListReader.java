@@ -19,6 +19,8 @@ import java.util.TreeMap;
  */
 final class RankListReader {
 
+    private static final List<String> NET_TYPES =
+            List.of("1DMESH", "2DMESH", "A3_SERVER", "A2_AX_SERVER", "TOPO_FILE_DESC", "CLOS");
     private static final int MAX_RANKS = 65_536;
     private static final int MAX_DEVICE = 64;
 
@@ -61,7 +63,12 @@ final class RankListReader {
 
     private void readRanks(Element table) {
         table.field("status")
-                .ifPresent(at -> at.mustBe("completed", "leave it out, or write \"completed\""));
+                .ifPresent(
+                        at ->
+                                at.refusedBy()
+                                        .mustBe(
+                                                "completed",
+                                                "leave it out, or write \"completed\""));
         List<Element> ranks = table.objects("rank_list", "list the ranks of the job");
         if (ranks.size() > MAX_RANKS) {
             table.field("rank_list")
@@ -187,7 +194,7 @@ final class RankListReader {
             }
             Element number = at.field("net_layer").orElseThrow();
             if (levels.size() == 1 && level.layer > 0) {
-                number.fault("is " + level.layer + ": a rank's layers begin at 0");
+                number.refusedBy().fault("is " + level.layer + ": a rank's layers begin at 0");
             } else if (level.layer <= before) {
                 number.fault(
                         "is "
@@ -207,6 +214,20 @@ final class RankListReader {
         Optional<String> instance =
                 at.text("net_instance_id", "name of the network that the rank is in");
         at.field("net_instance_id").ifPresent(id -> checkLength(id, MAX_NAME_LENGTH));
+        at.field("net_type")
+                .filter(type -> !NET_TYPES.contains(type.scalar().orElse("")))
+                .ifPresent(
+                        type ->
+                                type.fault(
+                                        "is "
+                                                + type.describe()
+                                                + ": leave it out, or give one of "
+                                                + String.join(", ", NET_TYPES)));
+        at.field("net_attr")
+                .filter(attribute -> !attribute.isText())
+                .ifPresent(
+                        attribute ->
+                                attribute.fault("is " + attribute.describe() + ": give a text"));
         Optional<Element> list =
                 at.required("rank_addr_list", "addresses of the rank in this" + " layer");
         List<String> addresses = list.map(RankListReader::addresses).orElse(List.of());
@@ -240,15 +261,16 @@ final class RankListReader {
             list.fault("has " + items.size() + " addresses: HCCL takes " + MAX_ADDRESSES);
         }
         List<String> addresses = new ArrayList<>();
-        Map<String, Element> ports = new HashMap<>();
         for (Element item : items) {
             if (item.isObject()) {
                 address(item).ifPresent(addresses::add);
-                readPorts(item, ports);
+                readPorts(item);
                 item.field("plane_id")
                         .ifPresent(
                                 plane -> {
-                                    plane.text();
+                                    if (!plane.isText()) {
+                                        plane.fault("is " + plane.describe() + ": give a text");
+                                    }
                                     checkLength(plane, MAX_NAME_LENGTH);
                                 });
             } else {
@@ -278,14 +300,12 @@ final class RankListReader {
         return address;
     }
 
-    /** A port of a device has one address in a layer. */
-    private static void readPorts(Element at, Map<String, Element> seen) {
+    private static void readPorts(Element at) {
         Optional<Element> list = at.required("ports", "the ports that have the address");
         if (list.isEmpty()) {
             return;
         }
         List<Element> ports = list.get().items();
-        Set<String> own = new HashSet<>();
         if (ports.isEmpty() || ports.size() > MAX_PORTS) {
             list.get()
                     .fault(
@@ -296,11 +316,8 @@ final class RankListReader {
                                     + " ports");
         }
         for (Element port : ports) {
-            Optional<String> name = port.text();
+            port.text();
             checkLength(port, MAX_PORT_LENGTH);
-            if (name.isPresent() && own.add(name.get())) {
-                Devices.checkUnique(seen, name.get(), port);
-            }
         }
     }
 

@@ -1,6 +1,7 @@
 package org.jccl.ranktable;
 
 import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.joining;
 import static java.util.stream.Collectors.mapping;
 import static java.util.stream.Collectors.toUnmodifiableList;
 
@@ -54,11 +55,17 @@ public final class RankTable {
     private final List<RankEntry> entries;
     private final List<List<Integer>> nodes;
     private final Json json;
+    private final List<Faults.Refusal> refusals;
 
-    RankTable(RankTableFormat format, List<RankEntry> entries, Json json) {
+    RankTable(
+            RankTableFormat format,
+            List<RankEntry> entries,
+            Json json,
+            List<Faults.Refusal> refusals) {
         this.format = format;
         this.entries = List.copyOf(entries);
         this.json = json;
+        this.refusals = List.copyOf(refusals);
         nodes =
                 List.copyOf(
                         this.entries.stream()
@@ -237,6 +244,57 @@ public final class RankTable {
             case HCCL_GROUP_LIST ->
                     json instanceof Json.Obj table && table.fields().containsKey("deploy_mode");
         };
+    }
+
+    /**
+     * Why HCCL refuses the table on a chip, by the rules of its version of August 2026. Other
+     * versions may have fewer.
+     *
+     * @param chip the chip of all ranks
+     * @return the faults; none if HCCL takes the table there
+     * @throws UsageException if the chip is null
+     */
+    public List<RankTableException.Fault> faultsOn(AscendChip chip) {
+        Require.nonNull(chip, "chip");
+        String wanted = chip == AscendChip.ASCEND_950 ? "HCCL 2.0 only" : "HCCL 1.0 or 1.2";
+        boolean layers = format == RankTableFormat.HCCL_2_0;
+        if (format.isSccl() || layers != (chip == AscendChip.ASCEND_950)) {
+            return List.of(
+                    new RankTableException.Fault(
+                            "$",
+                            1,
+                            1,
+                            "is of the form " + format + ": " + chip + " takes " + wanted));
+        }
+        return refusals.stream()
+                .filter(refusal -> refusal.chips().contains(chip))
+                .map(Faults.Refusal::fault)
+                .toList();
+    }
+
+    /**
+     * What only some chips refuse, and what HCCL takes but is probably a mistake. A table that all
+     * chips refuse does not exist.
+     *
+     * @return the faults; the message of each says who refuses the table
+     */
+    public List<RankTableException.Fault> warnings() {
+        return refusals.stream().map(RankTable::warning).toList();
+    }
+
+    private static RankTableException.Fault warning(Faults.Refusal refusal) {
+        RankTableException.Fault fault = refusal.fault();
+        String who =
+                refusal.chips().isEmpty()
+                        ? "HCCL takes it"
+                        : refusal.chips().stream()
+                                        .sorted()
+                                        .map(AscendChip::toString)
+                                        .collect(joining(" and "))
+                                + (refusal.chips().size() == 1 ? " refuses" : " refuse")
+                                + " the table";
+        return new RankTableException.Fault(
+                fault.path(), fault.line(), fault.column(), fault.message() + " (" + who + ")");
     }
 
     /**

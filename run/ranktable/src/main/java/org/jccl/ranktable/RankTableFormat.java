@@ -33,6 +33,10 @@ public enum RankTableFormat {
         return writable;
     }
 
+    boolean isSccl() {
+        return this == SCCL_1_0 || this == SCCL_SERVER_LIST;
+    }
+
     /** Name for people, for instance {@code SCCL 1.0}. */
     @Override
     public String toString() {

@@ -74,12 +74,16 @@ final class ServerListReader {
         HcclRules.checkCompleted(table);
         HcclRules.checkSizes(devices);
         HcclRules.checkAddressCounts(devices);
+        rules.checkFamilies(devices);
+        HcclRules.checkHosts(devices);
+        if (superPods) {
+            HcclRules.checkSuperDeviceTexts(devices);
+        }
         if (superPods && table.has("super_pod_list")) {
-            if (HcclRules.superPods(table, devices) > 1) {
-                HcclRules.requireAddresses(devices, "super pods");
-            }
-        } else if (devices.nodes().size() > 1) {
-            HcclRules.requireAddresses(devices, "servers");
+            HcclRules.superPods(table, devices);
+        }
+        if (devices.nodes().size() > 1) {
+            HcclRules.requireAddresses(devices);
         }
     }
 }

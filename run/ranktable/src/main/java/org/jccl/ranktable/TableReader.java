@@ -47,7 +47,7 @@ final class TableReader {
             entries = devices.entries();
         }
         faults.throwIfAny(name);
-        return new RankTable(format.orElseThrow(), entries, json);
+        return new RankTable(format.orElseThrow(), entries, json, faults.refusals());
     }
 
     private static Optional<RankTableFormat> format(Element table) {

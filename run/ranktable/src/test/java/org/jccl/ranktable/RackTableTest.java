@@ -18,7 +18,7 @@ class RackTableTest {
         ranks.add(
                 """
                 {"rank_id": %d, "local_id": %d, "device_id": %d, "level_list": [
-                  {"net_layer": 0, "net_instance_id": "%s", "net_type": "", "rank_addr_list": [
+                  {"net_layer": 0, "net_instance_id": "%s", "net_type": "CLOS", "rank_addr_list": [
                     {"addr_type": "IPV4", "addr": "10.0.%d.1", "ports": ["0/1"]}]}]}
                 """
                         .formatted(rank, localId, device, network, rank));

@@ -121,6 +121,13 @@ class ElasticTrainingTest {
         }
     }
 
+    private void endsWell(Process agent) throws InterruptedException {
+        boolean ended = agent.waitFor(60, TimeUnit.SECONDS);
+        lines.drainTo(seen);
+        assertThat(ended).as("ended, after %s", String.join("\n", seen)).isTrue();
+        assertThat(agent.exitValue()).as("%s", String.join("\n", seen)).isZero();
+    }
+
     @Test
     void theJobContinuesWithANodeMoreAndWithANodeLess() throws Exception {
         Process first = agent();
@@ -132,7 +139,7 @@ class ElasticTrainingTest {
         kill(second);
         await("2 ranks, from epoch 4");
         await("PASSED");
-        assertThat(first.waitFor()).as("%s", seen).isZero();
+        endsWell(first);
     }
 
     /** torchrun starts all ranks again, at most three times. */
@@ -150,7 +157,7 @@ class ElasticTrainingTest {
                 .destroyForcibly();
         await("ranks, from epoch 4");
         await("PASSED");
-        assertThat(first.waitFor()).as("%s", seen).isZero();
-        assertThat(second.waitFor()).as("%s", seen).isZero();
+        endsWell(first);
+        endsWell(second);
     }
 }

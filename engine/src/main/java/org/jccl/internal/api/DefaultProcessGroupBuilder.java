@@ -373,8 +373,10 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
 
     /**
      * Finds the part of the store that belongs to this world. A store may outlive a world, and no
-     * world may read what another one wrote. Restarted ranks use a part that is named after the
-     * attempt, since tickets of killed ranks may remain.
+     * world may read what another one wrote. In a launcher's store, restarted ranks use a part that
+     * is named after the attempt, since tickets of killed ranks may remain. Rank 0's own store is
+     * new in each attempt, and torchrun's agents may count attempts differently: one that restarts
+     * its ranks for those of another node does not count it.
      */
     private Joined join(Rendezvous rendezvous, long start) {
         Membership member = rendezvous.membership();
@@ -386,7 +388,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
             return new Joined(rendezvous, keys.world(), Optional.of(keys));
         }
         Store attempt =
-                member.restarts() == 0
+                servedByRank0 || member.restarts() == 0
                         ? rendezvous.store()
                         : new PrefixStore("restart/" + member.restarts(), rendezvous.store());
         if (minimum.isPresent()) {

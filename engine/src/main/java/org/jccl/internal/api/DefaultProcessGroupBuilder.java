@@ -373,10 +373,9 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
 
     /**
      * Finds the part of the store that belongs to this world. A store may outlive a world, and no
-     * world may read what another one wrote. In a launcher's store, restarted ranks use a part that
-     * is named after the attempt, since tickets of killed ranks may remain. Rank 0's own store is
-     * new in each attempt, and torchrun's agents may count attempts differently: one that restarts
-     * its ranks for those of another node does not count it.
+     * world may read what another one wrote. The number of the attempt is no part of the name:
+     * torchrun's agents count differently, since one that restarts its ranks for those of another
+     * node does not count it.
      */
     private Joined join(Rendezvous rendezvous, long start) {
         Membership member = rendezvous.membership();
@@ -387,18 +386,19 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                             interop, rendezvous.store(), member, store.isEmpty(), servedByRank0);
             return new Joined(rendezvous, keys.world(), Optional.of(keys));
         }
-        Store attempt =
-                servedByRank0 || member.restarts() == 0
-                        ? rendezvous.store()
-                        : new PrefixStore("restart/" + member.restarts(), rendezvous.store());
         if (minimum.isPresent()) {
             OptionChecks.requireRanks(minimum.getAsInt(), member.worldSize());
+            // JCCL's launcher, which starts ranks of such a world again, counts alike on all nodes.
+            Store attempt =
+                    member.restarts() == 0
+                            ? rendezvous.store()
+                            : new PrefixStore("restart/" + member.restarts(), rendezvous.store());
             Store part = new PrefixStore("generations/" + member.worldSize(), attempt);
             return new Joined(rendezvous, part, Optional.empty());
         }
         WorldAgreement agreement =
                 new WorldAgreement(
-                        attempt,
+                        rendezvous.store(),
                         member.rank(),
                         member.worldSize(),
                         servedByRank0,

@@ -38,7 +38,8 @@ import org.jccl.store.PrefixStore;
  * rank 0 takes each ticket by a compare-and-set, and answers to each the number of the new world.
  * So a world consists of exactly one attempt of each rank, even if ranks have tried before. A rank
  * that times out withdraws its ticket in the same way; if the ticket was taken, the rank is a
- * member.
+ * member. In a store that outlives processes, a ticket may be that of a killed one: there rank 0
+ * calls each ticket first, and takes all when each has been confirmed.
  */
 public final class WorldAgreement {
 
@@ -55,6 +56,9 @@ public final class WorldAgreement {
 
     private static final String WITHDRAWN = "";
     private static final String RETRY = "again";
+
+    /** Begins an answer after which rank 0 waits until the rank has confirmed its ticket. */
+    private static final String CALLED = "called ";
 
     /** Begins an answer that says why there will be no world. */
     private static final String REFUSED = "refused: ";
@@ -201,7 +205,7 @@ public final class WorldAgreement {
     private String answer(String ticket) {
         String key = answerTo(ticket);
         try {
-            store.await(List.of(key), left());
+            awaitAnswer(ticket, deadline);
         } catch (StoreTimeoutException e) {
             String present = bounded(() -> exchange(ticketOf(rank), ticket, WITHDRAWN), e);
             if (present.equals(WITHDRAWN)) {
@@ -210,7 +214,7 @@ public final class WorldAgreement {
             if (!present.equals(TAKEN + ticket)) {
                 throw duplicateRank(e);
             }
-            awaitPromisedAnswer(key);
+            awaitPromisedAnswer(ticket);
         }
         String answer = Arrivals.text(store.get(key));
         store.deleteKey(key);
@@ -218,14 +222,71 @@ public final class WorldAgreement {
     }
 
     /** Once its ticket was taken, a rank belongs to the world, even after its timeout. */
-    private void awaitPromisedAnswer(String key) {
+    private void awaitPromisedAnswer(String ticket) {
         try {
-            store.await(List.of(key), ANSWER_TIMEOUT);
+            awaitAnswer(ticket, Deadline.after(ANSWER_TIMEOUT));
         } catch (StoreTimeoutException e) {
             throw OperationTimeoutException.ofCall(
                     context,
                     "rank 0 began to make the world and then stopped; read its log, and build the world again on every rank",
                     e);
+        }
+    }
+
+    /** Waits for the answer to a ticket, and confirms the ticket each time that it is called. */
+    private void awaitAnswer(String ticket, Deadline limit) {
+        String key = answerTo(ticket);
+        store.await(List.of(key), left(limit));
+        String call = "";
+        Duration pause = MIN_POLL;
+        while (true) {
+            String answer = Arrivals.text(store.get(key));
+            if (!answer.startsWith(CALLED)) {
+                return;
+            }
+            if (!answer.equals(call)) {
+                call = answer;
+                put(confirmationOf(ticket, call), "");
+            }
+            if (limit.hasPassed()) {
+                throw new StoreTimeoutException("rank 0 has called, and not answered", null);
+            }
+            Polling.sleep(pause);
+            pause = longer(pause);
+        }
+    }
+
+    /**
+     * Calls the owners of tickets.
+     *
+     * @return false if a rank has come with another ticket
+     */
+    private boolean confirm(List<Integer> others, List<String> tickets) {
+        String call = CALLED + UUID.randomUUID();
+        answer(tickets, call);
+        List<String> keys = tickets.stream().map(each -> confirmationOf(each, call)).toList();
+        Duration pause = MIN_POLL;
+        while (!store.check(keys)) {
+            if (!tickets(others).equals(tickets)) {
+                return false;
+            }
+            if (deadline.hasPassed()) {
+                forgetUnconfirmed(others, keys);
+                throw missing(null);
+            }
+            Polling.sleep(pause);
+            pause = longer(pause);
+        }
+        keys.forEach(store::deleteKey);
+        return true;
+    }
+
+    /** Those ranks have not joined: their tickets are older. */
+    private void forgetUnconfirmed(List<Integer> others, List<String> keys) {
+        for (int i = 0; i < keys.size(); i++) {
+            if (!store.check(List.of(keys.get(i)))) {
+                store.deleteKey(ticketOf(others.get(i)));
+            }
         }
     }
 
@@ -237,6 +298,9 @@ public final class WorldAgreement {
             while (true) {
                 List<String> tickets = tickets(others);
                 requireFit(others, tickets);
+                if (!servesOneWorld && !confirm(others, tickets)) {
+                    continue;
+                }
                 List<String> taken = take(others, tickets);
                 if (taken.size() == others.size()) {
                     String world = Long.toString(nextNumber());
@@ -303,9 +367,13 @@ public final class WorldAgreement {
                 throw missing(null);
             }
             Polling.sleep(pause);
-            Duration longer = pause.multipliedBy(2);
-            pause = longer.compareTo(MAX_POLL) > 0 ? MAX_POLL : longer;
+            pause = longer(pause);
         }
+    }
+
+    private static Duration longer(Duration pause) {
+        Duration longer = pause.multipliedBy(2);
+        return longer.compareTo(MAX_POLL) > 0 ? MAX_POLL : longer;
     }
 
     /** Takes tickets. Returns those that were taken; some may have changed meanwhile. */
@@ -488,7 +556,11 @@ public final class WorldAgreement {
     }
 
     private Duration left() {
-        return Duration.ofNanos(Math.max(TimeUnit.MILLISECONDS.toNanos(1), deadline.nanosLeft()));
+        return left(deadline);
+    }
+
+    private static Duration left(Deadline limit) {
+        return Duration.ofNanos(Math.max(TimeUnit.MILLISECONDS.toNanos(1), limit.nanosLeft()));
     }
 
     private void put(String key, String value) {
@@ -520,6 +592,10 @@ public final class WorldAgreement {
 
     private static String ticketOf(int rank) {
         return "ticket/" + rank;
+    }
+
+    private static String confirmationOf(String ticket, String call) {
+        return "confirmed/" + ticket + "/" + call;
     }
 
     private static String answerTo(String ticket) {

@@ -1,5 +1,6 @@
 package org.jccl.internal.group;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.jccl.testing.Patience.enough;
@@ -24,6 +25,7 @@ import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.internal.backend.Release;
 import org.jccl.store.HashStore;
+import org.jccl.store.PrefixStore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -83,6 +85,33 @@ class WorldAgreementTest {
             names.add(name);
         }
         assertThat(names).doesNotHaveDuplicates();
+    }
+
+    /** A launcher's store keeps what processes have left that it killed. */
+    private void leaveTicket(int rank, int size) {
+        new PrefixStore("worlds/" + size, store)
+                .set("ticket/" + rank, "of-a-killed-process@@host".getBytes(UTF_8));
+    }
+
+    @Test
+    void noWorldIsMadeWithATicketOfAKilledRank() throws Exception {
+        leaveTicket(1, 3);
+        leaveTicket(2, 3);
+        Future<String> zero = later(0, 3, LONG);
+        Future<String> two = later(2, 3, LONG);
+        Thread.sleep(SHORT.toMillis());
+        String name = nameOf(enter(1, 3, LONG));
+        assertThat(get(zero)).isEqualTo(name);
+        assertThat(get(two)).isEqualTo(name);
+    }
+
+    @Test
+    void aKilledRankIsMissing() throws Exception {
+        leaveTicket(1, 3);
+        later(2, 3, LONG);
+        assertThatThrownBy(() -> enter(0, 3, SHORT))
+                .isInstanceOf(OperationTimeoutException.class)
+                .hasMessageContaining("ranks [1] of 3 did not join within 200 ms");
     }
 
     @Test

@@ -203,11 +203,11 @@ public final class Group {
                             + Durations.text(wait));
         }
         Store shared = requireStore("monitoredBarrier");
-        String prefix;
+        int number;
         synchronized (groupsMade) {
-            prefix = "monitored-barrier/" + monitoredBarriers++ + "/";
+            number = ++monitoredBarriers;
         }
-        MonitoredBarrier barrier = new MonitoredBarrier(context, size(), shared, prefix);
+        MonitoredBarrier barrier = new MonitoredBarrier(context, size(), shared, number);
         try {
             barrier.pass(wait, waitAllRanks, this::checkOtherRanks);
         } catch (JcclException e) {

@@ -78,7 +78,7 @@ public final class DesyncDetector {
     private final boolean rankZeroServes;
     private final Departures departures;
 
-    /** How many collectives this rank has issued. */
+    /** How many collectives and splits this rank has issued. */
     private volatile LongSupplier collectives = () -> 0;
 
     /** Whether the connection to a peer has ended. */
@@ -146,7 +146,10 @@ public final class DesyncDetector {
         this.departures = departures;
     }
 
-    /** Says how to learn how many collectives this rank has issued, and which peers it has lost. */
+    /**
+     * Says how to learn how many collectives and splits this rank has issued, and which peers it
+     * has lost.
+     */
     public void askWith(LongSupplier issued, IntPredicate hasLost) {
         collectives = issued;
         lost = hasLost;
@@ -236,6 +239,27 @@ public final class DesyncDetector {
      */
     public void askForFailure(Consumer<JcclException> found) {
         examineLater(() -> inquire(departures::firstFailure), found);
+    }
+
+    /**
+     * Looks asynchronously for a rank that failed, left or was lost before a call of all ranks that
+     * is no operation, unless an examination is queued already.
+     */
+    public void askForAbsence(Consumer<JcclException> found) {
+        examineLater(
+                () ->
+                        inquire(
+                                asked ->
+                                        departures
+                                                .firstFailure(asked)
+                                                .or(
+                                                        () ->
+                                                                departure(
+                                                                        asked,
+                                                                        OptionalInt.empty(),
+                                                                        false))
+                                                .or(departures::lost)),
+                found);
     }
 
     private void examineLater(

@@ -5,15 +5,21 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
+import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
 import org.jccl.spi.Arrivals;
+import org.jccl.spi.BoundedCall;
 
 /** How the ranks of a group exchange their colors and keys, through the store. */
 final class SplitAgreement {
 
     private record Entry(int rank, int color, int key) {}
+
+    private static final Duration STORE_GRACE = Duration.ofSeconds(10);
+    private static final Duration CHECK_INTERVAL = Duration.ofMillis(100);
 
     private final Arrivals arrivals;
     private final String left;
@@ -33,17 +39,36 @@ final class SplitAgreement {
     /**
      * Passes on the color and key of this rank, and waits for those of the others.
      *
+     * @param checkGroup called now and then; what it throws ends the wait
      * @return the ranks of the same color in the order of their keys, then of their ranks
      * @throws org.jccl.OperationTimeoutException if not all ranks come in time; names the missing
      *     ones
      * @throws org.jccl.BootstrapException if the store contains something else; names it
      */
-    List<Integer> enter(int color, int key, Duration timeout) {
+    List<Integer> enter(int color, int key, Duration timeout, Runnable checkGroup) {
+        byte[] own = (color + " " + key).getBytes(StandardCharsets.UTF_8);
+        AtomicReference<List<byte[]>> values = new AtomicReference<>();
         try {
-            byte[] own = (color + " " + key).getBytes(StandardCharsets.UTF_8);
-            List<byte[]> values = arrivals.exchange(context.rank(), own, timeout, "split", timeout);
+            BoundedCall exchange =
+                    BoundedCall.start(
+                            "jccl-split-" + context.group(),
+                            () ->
+                                    values.set(
+                                            arrivals.exchange(
+                                                    context.rank(),
+                                                    own,
+                                                    timeout,
+                                                    "split",
+                                                    timeout)));
+            if (!exchange.await(timeout.plus(STORE_GRACE), CHECK_INTERVAL, checkGroup)) {
+                throw OperationTimeoutException.ofCall(
+                        context,
+                        "split: the store does not answer; look at the process that serves it"
+                                + " (rank 0 or the launcher)",
+                        null);
+            }
             arrivals.leave(left, List.of());
-            return ranks(color, values);
+            return ranks(color, values.get());
         } catch (JcclException e) {
             throw e.at(context);
         }

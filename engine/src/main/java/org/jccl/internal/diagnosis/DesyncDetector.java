@@ -451,18 +451,22 @@ public final class DesyncDetector {
 
     private String positions(Store asked, FailureContext expired) {
         List<String> lines = new ArrayList<>();
+        Set<Integer> closed = departures.left(asked);
         for (int other = 0; other < Math.min(size, MAX_RANKS_NAMED); other++) {
             if (other == rank) {
                 continue;
             }
             String key = position(other);
-            boolean known = asked.check(List.of(key));
-            lines.add(
-                    known
-                            ? stuckIn(other, text(asked.get(key)), expired)
-                            : "rank "
-                                    + other
-                                    + " has reported no stuck operation: it has not arrived, so look at its log and stack");
+            if (closed.contains(other)) {
+                lines.add("rank " + other + " has closed the group");
+            } else if (asked.check(List.of(key))) {
+                lines.add(stuckIn(other, text(asked.get(key)), expired));
+            } else {
+                lines.add(
+                        "rank "
+                                + other
+                                + " has reported no stuck operation: it has not arrived, so look at its log and stack");
+            }
         }
         return String.join("; ", lines);
     }

@@ -5,21 +5,15 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
-import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
 import org.jccl.spi.Arrivals;
-import org.jccl.spi.BoundedCall;
 
 /** How the ranks of a group exchange their colors and keys, through the store. */
 final class SplitAgreement {
 
     private record Entry(int rank, int color, int key) {}
-
-    private static final Duration STORE_GRACE = Duration.ofSeconds(10);
-    private static final Duration CHECK_INTERVAL = Duration.ofMillis(100);
 
     private final Arrivals arrivals;
     private final String left;
@@ -46,29 +40,12 @@ final class SplitAgreement {
      * @throws org.jccl.BootstrapException if the store contains something else; names it
      */
     List<Integer> enter(int color, int key, Duration timeout, Runnable checkGroup) {
-        byte[] own = (color + " " + key).getBytes(StandardCharsets.UTF_8);
-        AtomicReference<List<byte[]>> values = new AtomicReference<>();
         try {
-            BoundedCall exchange =
-                    BoundedCall.start(
-                            "jccl-split-" + context.group(),
-                            () ->
-                                    values.set(
-                                            arrivals.exchange(
-                                                    context.rank(),
-                                                    own,
-                                                    timeout,
-                                                    "split",
-                                                    timeout)));
-            if (!exchange.await(timeout.plus(STORE_GRACE), CHECK_INTERVAL, checkGroup)) {
-                throw OperationTimeoutException.ofCall(
-                        context,
-                        "split: the store does not answer; look at the process that serves it"
-                                + " (rank 0 or the launcher)",
-                        null);
-            }
+            byte[] own = (color + " " + key).getBytes(StandardCharsets.UTF_8);
+            List<byte[]> values =
+                    arrivals.exchange(context.rank(), own, timeout, "split", checkGroup);
             arrivals.leave(left, List.of());
-            return ranks(color, values.get());
+            return ranks(color, values);
         } catch (JcclException e) {
             throw e.at(context);
         }

@@ -17,11 +17,7 @@
 namespace jccl {
 
 TorchCommunicator::TorchCommunicator(int rank, int size, int64_t timeoutMillis)
-    : Communicator(rank, size, timeoutMillis) {
-  Farewells::ofProcess().reap();
-}
-
-TorchCommunicator::~TorchCommunicator() { Farewells::ofProcess().reap(); }
+    : Communicator(rank, size, timeoutMillis) {}
 
 std::shared_ptr<Mesh> TorchCommunicator::makeMesh(std::shared_ptr<tcp::Device> device) const {
   return std::make_shared<TorchMesh>(std::move(device), rank_, size_, timeout_);

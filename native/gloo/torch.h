@@ -15,7 +15,6 @@ namespace jccl {
 class TorchCommunicator final : public Communicator {
  public:
   TorchCommunicator(int rank, int size, int64_t timeoutMillis);
-  ~TorchCommunicator() override;
 
   void barrier(int64_t timeoutMillis) override;
   void broadcast(void* data, size_t count, int type, int root) override;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <exception>
+#include <thread>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -32,13 +35,24 @@ void Farewells::keep(int fd, Clock::time_point deadline) noexcept {
   }
   try {
     std::lock_guard<std::mutex> lock(mutex_);
+    kept_.reserve(kept_.size() + 1);
+    if (!watched_) {
+      std::thread(&Farewells::watch, this).detach();
+      watched_ = true;
+    }
     kept_.push_back({copy, deadline});
-  } catch (...) {
-    ::close(copy);
+  } catch (const std::exception&) {
+    ::close(copy);  // no memory or no thread: the peer sees the end now
   }
 }
 
-void Farewells::reap() noexcept {
+void Farewells::watch() {
+  do {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  } while (reap());
+}
+
+bool Farewells::reap() {
   const auto now = Clock::now();
   std::lock_guard<std::mutex> lock(mutex_);
   kept_.erase(
@@ -53,6 +67,8 @@ void Farewells::reap() noexcept {
             return over;
           }),
       kept_.end());
+  watched_ = !kept_.empty();
+  return watched_;
 }
 
 TorchPeer::TorchPeer(Mesh* mesh, tcp::Device* device, int rank, Milliseconds timeout)

@@ -17,14 +17,13 @@ namespace jccl {
 
 // Connections of communicators that were closed before their peer has said a word. PyTorch's ranks take the end of a
 // connection for a failure while they still connect to others, so such a one stays until the peer has spoken or closed
-// it, or its time is over. Looked through whenever a communicator is made or closed.
+// it, or its time is over. A thread looks through them once a second while there are any.
 class Farewells final {
  public:
   static Farewells& ofProcess();
 
   // Keeps the connection behind a descriptor, which the caller may close.
   void keep(int fd, Clock::time_point deadline) noexcept;
-  void reap() noexcept;
 
  private:
   struct Kept {
@@ -32,8 +31,13 @@ class Farewells final {
     Clock::time_point deadline;
   };
 
+  void watch();
+  // Returns whether any is left.
+  bool reap();
+
   std::mutex mutex_;
   std::vector<Kept> kept_;
+  bool watched_ = false;
 };
 
 class TorchPeer final : public Peer {

@@ -38,7 +38,6 @@ public final class GroupAbortedException extends JcclException {
 
     @Override
     protected JcclException copy() {
-        Throwable cause = getCause();
-        return new GroupAbortedException(context(), reason(), cause == null ? this : cause);
+        return new GroupAbortedException(context(), reason(), getCause());
     }
 }

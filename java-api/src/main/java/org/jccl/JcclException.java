@@ -124,7 +124,8 @@ public abstract class JcclException extends RuntimeException {
     /**
      * Returns the exception that the calling thread throws for this failure. Another thread, such
      * as the watchdog, may have found the failure, or an earlier call may have thrown it. Then the
-     * result is a copy with the stack trace of the caller, and its cause is this exception.
+     * result is a copy with the stack trace of the caller and the cause of this exception, so that
+     * a printed stack trace has each message once.
      *
      * @return this exception or a copy of its class
      */
@@ -153,8 +154,8 @@ public abstract class JcclException extends RuntimeException {
     }
 
     /**
-     * Creates an exception of the same class, context and message, whose cause is this one. An
-     * exception whose class does not override this method is thrown itself, without a copy.
+     * Creates an exception of the same class, context, message and cause. An exception whose class
+     * does not override this method is thrown itself, without a copy.
      *
      * @return the copy
      */

@@ -35,6 +35,6 @@ public final class MismatchException extends JcclException {
 
     @Override
     protected JcclException copy() {
-        return new MismatchException(context(), reason(), this);
+        return new MismatchException(context(), reason(), getCause());
     }
 }

@@ -26,7 +26,7 @@ public final class NativeException extends JcclException {
     }
 
     private NativeException(NativeException other) {
-        super(Category.FATAL_GROUP, other.context(), other.reason(), other);
+        super(Category.FATAL_GROUP, other.context(), other.reason(), other.getCause());
         this.code = other.code;
     }
 

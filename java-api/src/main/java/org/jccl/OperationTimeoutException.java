@@ -51,6 +51,6 @@ public final class OperationTimeoutException extends JcclException {
 
     @Override
     protected JcclException copy() {
-        return new OperationTimeoutException(category(), context(), reason(), this);
+        return new OperationTimeoutException(category(), context(), reason(), getCause());
     }
 }

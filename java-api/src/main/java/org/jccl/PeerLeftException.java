@@ -45,6 +45,6 @@ public final class PeerLeftException extends JcclException {
 
     @Override
     protected JcclException copy() {
-        return new PeerLeftException(context(), reason(), peer, this);
+        return new PeerLeftException(context(), reason(), peer, getCause());
     }
 }

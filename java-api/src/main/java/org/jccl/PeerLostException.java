@@ -60,6 +60,6 @@ public final class PeerLostException extends JcclException {
 
     @Override
     protected JcclException copy() {
-        return new PeerLostException(context(), reason(), peer, this);
+        return new PeerLostException(context(), reason(), peer, getCause());
     }
 }

@@ -411,7 +411,10 @@ public interface ProcessGroup extends AutoCloseable {
 
     /**
      * Blocks at a barrier over the store that reports missing ranks. It is slower than {@link
-     * #barrier}; use it for set-up and debugging.
+     * #barrier}; use it for set-up and debugging. All ranks must call it equally often: the
+     * <i>n</i>th call of a rank meets the <i>n</i>th calls of the others. A rank whose call comes
+     * after the others have given up on it throws their exception at once. A rank that skips a call
+     * therefore stays one behind.
      *
      * @param timeout how long rank 0 waits for the others. They wait up to twice as long, because
      *     rank 0 may arrive last. A store that does not answer is detected ten seconds after the

@@ -17,6 +17,6 @@ public class StoreException extends JcclException {
 
     @Override
     protected JcclException copy() {
-        return new StoreException(reason(), this);
+        return new StoreException(reason(), getCause());
     }
 }

@@ -17,6 +17,6 @@ public final class StoreTimeoutException extends StoreException {
 
     @Override
     protected JcclException copy() {
-        return new StoreTimeoutException(reason(), this);
+        return new StoreTimeoutException(reason(), getCause());
     }
 }

@@ -36,6 +36,6 @@ public final class UsageException extends JcclException {
 
     @Override
     protected JcclException copy() {
-        return new UsageException(context(), reason(), this);
+        return new UsageException(context(), reason(), getCause());
     }
 }

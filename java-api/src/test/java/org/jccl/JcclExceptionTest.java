@@ -4,8 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -70,6 +74,42 @@ class JcclExceptionTest {
         assertThat(new PeerLeftException(WHERE, "x", 1).exitCode())
                 .as("a restart would fail the same way")
                 .isEqualTo(64);
+    }
+
+    @Test
+    void anotherThreadsFailureIsPrintedOnce() throws Exception {
+        List<JcclException> failures = new ArrayList<>();
+        Thread watchdog =
+                new Thread(
+                        () ->
+                                failures.addAll(
+                                        List.of(
+                                                new MismatchException(WHERE, "why it failed"),
+                                                new OperationTimeoutException(
+                                                        WHERE, "why it failed"),
+                                                new GroupAbortedException(WHERE, "why it failed"),
+                                                new PeerLostException(WHERE, "why it failed", 1),
+                                                new PeerLeftException(WHERE, "why it failed", 1),
+                                                new UsageException(WHERE, "why it failed"),
+                                                new NativeException(
+                                                        WHERE, "libx", 3, "why it failed"),
+                                                new StoreTimeoutException("why it failed", null),
+                                                new StoreException(
+                                                        "why it failed",
+                                                        new IOException("reset")))));
+        watchdog.start();
+        watchdog.join();
+        for (JcclException failure : failures) {
+            JcclException thrown = failure.forCaller();
+            assertThat(thrown).isNotSameAs(failure).hasSameClassAs(failure);
+            assertThat(thrown).hasMessage(failure.getMessage());
+            assertThat(thrown.getCause()).isSameAs(failure.getCause());
+            StringWriter printed = new StringWriter();
+            thrown.printStackTrace(new PrintWriter(printed));
+            assertThat(printed.toString())
+                    .containsOnlyOnce("why it failed")
+                    .contains("anotherThreadsFailureIsPrintedOnce");
+        }
     }
 
     @Test

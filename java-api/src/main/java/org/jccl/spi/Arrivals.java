@@ -45,6 +45,11 @@ public final class Arrivals {
      */
     private static final Duration GIVING_UP_TIME = Duration.ofSeconds(1);
 
+    /** The time that a store may take to answer after the wait. */
+    private static final Duration STORE_GRACE = Duration.ofSeconds(10);
+
+    private static final Duration CHECK_INTERVAL = Duration.ofMillis(100);
+
     /** Replaces the first length if a rank stopped waiting. */
     private static final int STOPPED = -1;
 
@@ -102,6 +107,43 @@ public final class Arrivals {
             int rank, byte[] value, Duration within, String what, Duration timeout) {
         arrive(rank, value);
         return logMissing(rank, what, () -> exchange(rank, within, what, timeout));
+    }
+
+    /**
+     * Writes the value of this rank and waits for the values of all others, as {@link
+     * #exchange(int, byte[], Duration, String, Duration)} does, and checks at intervals whether to
+     * continue.
+     *
+     * @param rank this rank
+     * @param value the value of this rank
+     * @param within the maximum time to wait
+     * @param what the purpose of the wait, for messages, for instance {@code split}
+     * @param check called ten times a second; ends the wait by throwing an exception
+     * @return the values, by rank
+     * @throws OperationTimeoutException if a rank does not arrive in time, another rank stopped
+     *     waiting before, or the store does not answer
+     * @throws BootstrapException if the value in the store is not one that rank 0 wrote
+     * @throws org.jccl.StoreException if the store cannot be reached
+     */
+    public List<byte[]> exchange(
+            int rank, byte[] value, Duration within, String what, Runnable check) {
+        AtomicReference<List<byte[]>> values = new AtomicReference<>();
+        Runnable waiting =
+                () -> {
+                    arrive(rank, value);
+                    values.set(exchange(rank, within, what, within));
+                };
+        return logMissing(
+                rank,
+                what,
+                () -> {
+                    BoundedCall call = BoundedCall.start("jccl-exchange-" + what, waiting);
+                    if (!call.await(within.plus(STORE_GRACE), CHECK_INTERVAL, check)) {
+                        throw OperationTimeoutException.ofCall(
+                                FailureContext.NONE, what + ": " + SILENT, null);
+                    }
+                    return values.get();
+                });
     }
 
     /** Logs which ranks have not arrived while this rank waits for them. */

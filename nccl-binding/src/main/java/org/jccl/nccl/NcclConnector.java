@@ -27,7 +27,12 @@ final class NcclConnector {
     private static final int FLOAT8_CAPABILITY = 9;
 
     private static final String SPLIT = "ncclCommSplit";
+
+    /** The interval of questions to the store. */
     private static final long ASK_NANOS = 1_000_000_000;
+
+    /** The interval of looks at the state of the communicator that is split. */
+    private static final long LOOK_NANOS = 50_000_000;
 
     /** NCCL's call that forms a communicator, or begins to. */
     private interface Formation {
@@ -81,6 +86,7 @@ final class NcclConnector {
                     connector.form(
                             settings -> connector.initialise(shared, settings),
                             () -> isHopeless(ids),
+                            ASK_NANOS,
                             deadline);
         } catch (JcclException | OutOfMemoryError e) {
             ids.report(e);
@@ -159,7 +165,10 @@ final class NcclConnector {
         }
     }
 
-    /** After the deadline the parent is aborted, because a thread or a job may never leave it. */
+    /**
+     * After the deadline the parent is aborted, because a thread or a job may never leave it. If
+     * the parent fails meanwhile, the split ends with it.
+     */
     private static NcclConnector splitHere(
             NcclHandle parent, int color, CommunicatorConfig config) {
         NcclConnector connector = new NcclConnector(config, SPLIT);
@@ -171,7 +180,8 @@ final class NcclConnector {
             over =
                     connector.form(
                             settings -> divide(parent, color, config.rank(), settings),
-                            () -> false,
+                            () -> !parent.isOpen(),
+                            LOOK_NANOS,
                             deadline);
         } catch (OperationTimeoutException e) {
             throw parent.giveUp(e);
@@ -235,17 +245,19 @@ final class NcclConnector {
      * Forms the communicator on a separate thread, because a blocking call cannot be stopped and
      * must not block the caller.
      *
-     * @param hopeless checked every second; returns true if the others will not arrive
+     * @param hopeless returns true if the others will not arrive
+     * @param interval how often that is checked, in nanoseconds
      * @return false after the deadline or if the others will not arrive; a communicator that is
      *     formed later is aborted
      */
-    private boolean form(Formation formation, BooleanSupplier hopeless, long deadline) {
+    private boolean form(
+            Formation formation, BooleanSupplier hopeless, long interval, long deadline) {
         BoundedCall call =
                 BoundedCall.start(
                         "jccl-nccl-connect-" + config.groupName() + "-" + config.rank(),
                         () -> finish(formation, deadline));
         long left = deadline - System.nanoTime();
-        while (!call.await(Duration.ofNanos(Math.max(1, Math.min(left, ASK_NANOS))))) {
+        while (!call.await(Duration.ofNanos(Math.max(1, Math.min(left, interval))))) {
             left = deadline - System.nanoTime();
             if (left <= 0 || hopeless.getAsBoolean()) {
                 abandon();

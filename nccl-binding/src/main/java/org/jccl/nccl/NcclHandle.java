@@ -211,8 +211,11 @@ final class NcclHandle extends CommunicatorHandle {
                 : NcclErrors.of(state, "asynchronous error", communicator);
     }
 
-    /** Aborts a communicator in which a split does not end; returns the reason. */
+    /** Aborts a communicator in which a split does not end; returns the first reason. */
     JcclException giveUp(JcclException why) {
+        if (!isOpen()) {
+            return aborted();
+        }
         abort(why);
         return why;
     }

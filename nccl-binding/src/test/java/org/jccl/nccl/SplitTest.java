@@ -8,8 +8,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import org.jccl.DataType;
+import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
+import org.jccl.PeerLeftException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Store;
@@ -155,6 +157,38 @@ final class SplitTest {
                     } finally {
                         failed.countDown();
                     }
+                });
+    }
+
+    /** A rank that will not come is named long before the timeout. */
+    @ParameterizedTest
+    @CsvSource({"true, true", "false, true", "true, false", "false, false"})
+    void aSplitEndsWhenARankClosesOrAbortsItsWorld(boolean closes, boolean blocking)
+            throws Exception {
+        onRanks(
+                2,
+                World.TIMEOUT,
+                NcclOptions.builder().blocking(blocking).build(),
+                (group, store) -> {
+                    if (group.rank() == 1) {
+                        // Tells rank 0 that it takes part, and does not.
+                        store.set(
+                                world(store, 2) + "world/split/0/1",
+                                "0 0".getBytes(StandardCharsets.UTF_8));
+                        store.await(List.of(world(store, 2) + "world/split/0/0/all"));
+                        if (closes) {
+                            group.close();
+                        } else {
+                            group.abort();
+                        }
+                        return;
+                    }
+                    assertThatThrownBy(() -> group.split(0, 0))
+                            .isInstanceOf(
+                                    closes ? PeerLeftException.class : GroupAbortedException.class)
+                            .hasMessageContaining(
+                                    closes ? "rank 1 closed the group" : "rank 1 reported");
+                    assertThat(group.failure()).isPresent();
                 });
     }
 

@@ -93,7 +93,7 @@ record Plot(String title, List<Curve> curves) {
                     "this Java runtime cannot draw ("
                             + e
                             + "); it needs the module java.desktop, fontconfig and a font, on"
-                            + " Debian the packages libfontconfig1, libfreetype6 and"
+                            + " Debian the packages libfontconfig1, libfreetype6, libharfbuzz0b and"
                             + " fonts-dejavu-core",
                     e);
         }

@@ -40,7 +40,7 @@ public final class Departures {
 
     private static final System.Logger LOGGER = System.getLogger(Departures.class.getName());
 
-    /** One line for each rank that left: the rank and the number of its collectives. */
+    /** One line for each rank that left: the rank and the number of its collectives and splits. */
     private static final String LEFT = "left";
 
     private static final String COUNTER = "left/ranks";

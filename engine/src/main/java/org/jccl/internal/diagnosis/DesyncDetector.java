@@ -78,7 +78,7 @@ public final class DesyncDetector {
     private final boolean rankZeroServes;
     private final Departures departures;
 
-    /** How many collectives this rank has issued. */
+    /** How many collectives and splits this rank has issued. */
     private volatile LongSupplier collectives = () -> 0;
 
     /** Whether the connection to a peer has ended. */
@@ -146,7 +146,10 @@ public final class DesyncDetector {
         this.departures = departures;
     }
 
-    /** Says how to learn how many collectives this rank has issued, and which peers it has lost. */
+    /**
+     * Says how to learn how many collectives and splits this rank has issued, and which peers it
+     * has lost.
+     */
     public void askWith(LongSupplier issued, IntPredicate hasLost) {
         collectives = issued;
         lost = hasLost;
@@ -236,6 +239,27 @@ public final class DesyncDetector {
      */
     public void askForFailure(Consumer<JcclException> found) {
         examineLater(() -> inquire(departures::firstFailure), found);
+    }
+
+    /**
+     * Looks asynchronously for a rank that failed, left or was lost before a call of all ranks that
+     * is no operation, unless an examination is queued already.
+     */
+    public void askForAbsence(Consumer<JcclException> found) {
+        examineLater(
+                () ->
+                        inquire(
+                                asked ->
+                                        departures
+                                                .firstFailure(asked)
+                                                .or(
+                                                        () ->
+                                                                departure(
+                                                                        asked,
+                                                                        OptionalInt.empty(),
+                                                                        false))
+                                                .or(departures::lost)),
+                found);
     }
 
     private void examineLater(
@@ -427,18 +451,22 @@ public final class DesyncDetector {
 
     private String positions(Store asked, FailureContext expired) {
         List<String> lines = new ArrayList<>();
+        Set<Integer> closed = departures.left(asked);
         for (int other = 0; other < Math.min(size, MAX_RANKS_NAMED); other++) {
             if (other == rank) {
                 continue;
             }
             String key = position(other);
-            boolean known = asked.check(List.of(key));
-            lines.add(
-                    known
-                            ? stuckIn(other, text(asked.get(key)), expired)
-                            : "rank "
-                                    + other
-                                    + " has reported no stuck operation: it has not arrived, so look at its log and stack");
+            if (closed.contains(other)) {
+                lines.add("rank " + other + " has closed the group");
+            } else if (asked.check(List.of(key))) {
+                lines.add(stuckIn(other, text(asked.get(key)), expired));
+            } else {
+                lines.add(
+                        "rank "
+                                + other
+                                + " has reported no stuck operation: it has not arrived, so look at its log and stack");
+            }
         }
         return String.join("; ", lines);
     }

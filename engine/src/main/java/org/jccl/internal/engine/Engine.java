@@ -59,6 +59,9 @@ public abstract class Engine implements Runner {
 
     private static final long IDLE_POLL_MILLIS = 2;
 
+    /** The interval of questions to the store during a split. */
+    private static final long SPLIT_CHECK_NANOS = 1_000_000_000;
+
     private final Communicator communicator;
     private final Map<OperationKind, String> missing;
     public final FailureContext context;
@@ -96,6 +99,14 @@ public abstract class Engine implements Runner {
 
     /** Whether no thread could be started for the abort, which the watchdog then tries again. */
     private volatile boolean abortsAgain;
+
+    /** How many splits of the group this rank has begun, and how many of them are in progress. */
+    private int splits;
+
+    private volatile int splitting;
+
+    /** When the watchdog last asked whether a split lacks a rank. */
+    private long splitCheckedNanos;
 
     /** When the watchdog first saw an operation over its deadline, or 0. */
     private long expiredNanos;
@@ -253,7 +264,9 @@ public abstract class Engine implements Runner {
             return call.apply(communicator);
         } catch (JcclException e) {
             CleanUp.run(context.toString(), this::learnOfAbort);
-            throw e;
+            JcclException cause = failure.get();
+            // The call ended because the group failed, or the group failed because of the call.
+            throw cause != null && e instanceof GroupAbortedException ? cause.forCaller() : e;
         } finally {
             running.leave();
         }
@@ -271,6 +284,31 @@ public abstract class Engine implements Runner {
                         fail(noticed.at(context));
                     }
                 });
+    }
+
+    /**
+     * Begins a split of the group. Until {@link #endSplit}, the group fails if another rank has
+     * failed, or has closed the group after fewer collectives and splits: it will not take part.
+     */
+    public final void beginSplit() {
+        synchronized (running) {
+            splits++;
+            splitting++;
+        }
+    }
+
+    /** Ends a split. */
+    public final void endSplit() {
+        synchronized (running) {
+            splitting--;
+        }
+    }
+
+    private void watchSplits(long now) {
+        if (splitting > 0 && !failure.isSet() && now - splitCheckedNanos > SPLIT_CHECK_NANOS) {
+            splitCheckedNanos = now;
+            detector.askForAbsence(cause -> fail(cause.at(context)));
+        }
     }
 
     /** Waits for everything that was issued; throws if messages do not end within the timeout. */
@@ -398,7 +436,7 @@ public abstract class Engine implements Runner {
 
     private long issued() {
         synchronized (running) {
-            return collectives.issued();
+            return collectives.issued() + splits;
         }
     }
 
@@ -428,6 +466,7 @@ public abstract class Engine implements Runner {
             if (pollAsyncError(noticed -> failWithCause(noticed, now))) {
                 completeUnawaited();
                 enforceDeadlines(now);
+                watchSplits(now);
                 detector.publishLater();
             }
         } catch (JcclException e) {

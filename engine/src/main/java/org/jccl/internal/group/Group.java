@@ -203,11 +203,11 @@ public final class Group {
                             + Durations.text(wait));
         }
         Store shared = requireStore("monitoredBarrier");
-        String prefix;
+        int number;
         synchronized (groupsMade) {
-            prefix = "monitored-barrier/" + monitoredBarriers++ + "/";
+            number = ++monitoredBarriers;
         }
-        MonitoredBarrier barrier = new MonitoredBarrier(context, size(), shared, prefix);
+        MonitoredBarrier barrier = new MonitoredBarrier(context, size(), shared, number);
         try {
             barrier.pass(wait, waitAllRanks, this::checkOtherRanks);
         } catch (JcclException e) {
@@ -284,26 +284,41 @@ public final class Group {
         }
         SplitAgreement agreement =
                 new SplitAgreement(shared, "split/" + number + "/", context, size());
-        List<Integer> ranks;
+        engines.forEach(Engine::beginSplit);
         try {
-            ranks = agreement.enter(color, key, world.timeout());
+            List<Integer> ranks = colored(agreement, color, key);
+            engines.prepareSplits(color);
+            if (color < 0) {
+                return Optional.empty();
+            }
+            String name = context.group() + "/split" + number + "-" + color;
+            return Optional.of(
+                    child(
+                            name,
+                            backends,
+                            interopKeys,
+                            ranks.indexOf(context.rank()),
+                            ranks,
+                            OptionalInt.of(color),
+                            deadline));
+        } finally {
+            engines.forEach(Engine::endSplit);
+        }
+    }
+
+    private List<Integer> colored(SplitAgreement agreement, int color, int key) {
+        try {
+            return agreement.enter(color, key, world.timeout(), this::throwFailure);
         } catch (JcclException e) {
             throw storeFailures.explain(e).at(context);
         }
-        engines.prepareSplits(color);
-        if (color < 0) {
-            return Optional.empty();
+    }
+
+    private void throwFailure() {
+        Optional<JcclException> known = failure();
+        if (known.isPresent()) {
+            throw known.get().forCaller();
         }
-        String name = context.group() + "/split" + number + "-" + color;
-        return Optional.of(
-                child(
-                        name,
-                        backends,
-                        interopKeys,
-                        ranks.indexOf(context.rank()),
-                        ranks,
-                        OptionalInt.of(color),
-                        deadline));
     }
 
     /**

@@ -17,16 +17,20 @@ import org.jccl.spi.Durations;
  * A barrier over the store, in which rank 0 finds the missing ranks and reports them to the others.
  * All ranks get the same outcome, unless the group fails meanwhile.
  *
+ * <p>Equal numbers meet, as with collectives. A rank that missed a barrier may be late or may have
+ * skipped it. If it joined the next one instead, a late rank would pass a barrier that comes after
+ * code that it has not run yet.
+ *
  * @param context the calling rank
  * @param size size of the group
  * @param shared the store of all ranks of the group
- * @param prefix the prefix of the keys of this barrier
+ * @param number how many monitored barriers of the group this rank has called, with this one
  */
-record MonitoredBarrier(FailureContext context, int size, Store shared, String prefix) {
+record MonitoredBarrier(FailureContext context, int size, Store shared, int number) {
 
     private static final String OUTCOME = "missing";
     private static final String LEFT = "left";
-    private static final String NONE = "ranks []";
+    private static final String ALL_ARRIVED = "";
 
     private static final Duration STORE_GRACE = Duration.ofSeconds(10);
     private static final Duration CHECK_INTERVAL = Duration.ofSeconds(1);
@@ -48,28 +52,47 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
     }
 
     private void meet(Duration wait, boolean waitAllRanks) {
-        String missing = context.rank() == 0 ? find(wait, waitAllRanks) : ask(wait);
+        boolean late = shared.check(List.of(key(OUTCOME)));
+        String missing =
+                late ? outcome() : context.rank() == 0 ? find(wait, waitAllRanks) : ask(wait);
         // The outcome is known, so a failure of the store does not matter.
         CleanUp.run("monitoredBarrier of " + context, this::leave);
-        if (!missing.equals(NONE)) {
-            throw OperationTimeoutException.ofCall(
-                    context,
-                    "monitoredBarrier: " + missing + " did not arrive in " + Durations.text(wait),
-                    null);
+        if (!missing.equals(ALL_ARRIVED)) {
+            throw timeout(missing + (late ? advice() : ""));
         }
     }
 
     private String find(Duration wait, boolean waitAllRanks) {
-        return agree("ranks " + missingRanks(wait, waitAllRanks));
+        List<Integer> missing = missingRanks(wait, waitAllRanks);
+        return agree(missing.isEmpty() ? ALL_ARRIVED : late("ranks " + missing, wait));
     }
 
     private String ask(Duration wait) {
-        shared.set(prefix + context.rank(), new byte[0]);
+        shared.set(key(context.rank()), new byte[0]);
         // Rank 0 may come a whole timeout later, and then waits for another one.
-        if (isDecided(wait) || isDecided(wait)) {
-            return Arrivals.text(shared.get(prefix + OUTCOME));
-        }
-        return agree("rank 0");
+        return isDecided(wait) || isDecided(wait) ? outcome() : agree(late("rank 0", wait));
+    }
+
+    private static String late(String missing, Duration wait) {
+        return missing + " did not arrive in " + Durations.text(wait);
+    }
+
+    private String advice() {
+        return "; rank %d called it after that. A rank that skips a call stays one behind: all ranks must call monitoredBarrier equally often"
+                .formatted(context.rank());
+    }
+
+    private OperationTimeoutException timeout(String why) {
+        return OperationTimeoutException.ofCall(
+                context, "monitoredBarrier, call " + number + " of this group: " + why, null);
+    }
+
+    private String key(Object name) {
+        return "monitored-barrier/" + number + "/" + name;
+    }
+
+    private String outcome() {
+        return Arrivals.text(shared.get(key(OUTCOME)));
     }
 
     /**
@@ -79,7 +102,7 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
      */
     private boolean isDecided(Duration wait) {
         try {
-            bounded(() -> shared.await(List.of(prefix + OUTCOME), wait), wait);
+            bounded(() -> shared.await(List.of(key(OUTCOME)), wait), wait);
             return true;
         } catch (StoreTimeoutException e) {
             return false;
@@ -98,11 +121,9 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
     }
 
     private OperationTimeoutException noAnswer() {
-        return OperationTimeoutException.ofCall(
-                context,
-                "monitoredBarrier: the store does not answer; look at the process that serves"
-                        + " it (rank 0 or the launcher)",
-                null);
+        return timeout(
+                "the store does not answer; look at the process that serves it (rank 0 or the"
+                        + " launcher)");
     }
 
     /**
@@ -110,12 +131,12 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
      * keys in place, as it may still read them.
      */
     private void leave() {
-        if (shared.add(prefix + LEFT, 1) == size) {
+        if (shared.add(key(LEFT), 1) == size) {
             for (int rank = 1; rank < size; rank++) {
-                shared.deleteKey(prefix + rank);
+                shared.deleteKey(key(rank));
             }
-            shared.deleteKey(prefix + OUTCOME);
-            shared.deleteKey(prefix + LEFT);
+            shared.deleteKey(key(OUTCOME));
+            shared.deleteKey(key(LEFT));
         }
     }
 
@@ -125,7 +146,7 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
      */
     private String agree(String missing) {
         byte[] own = missing.getBytes(StandardCharsets.UTF_8);
-        return Arrivals.text(shared.compareSet(prefix + OUTCOME, new byte[0], own));
+        return Arrivals.text(shared.compareSet(key(OUTCOME), new byte[0], own));
     }
 
     private List<Integer> missingRanks(Duration wait, boolean waitAllRanks) {
@@ -133,10 +154,10 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
         List<Integer> missing = new ArrayList<>();
         for (int rank = 1; rank < size && (waitAllRanks || missing.isEmpty()); rank++) {
             Duration left = Duration.ofNanos(Math.max(0, deadline - System.nanoTime()));
-            String key = prefix + rank;
+            List<String> arrived = List.of(key(rank));
             try {
-                if (!shared.check(List.of(key))) {
-                    shared.await(List.of(key), left);
+                if (!shared.check(arrived)) {
+                    shared.await(arrived, left);
                 }
             } catch (StoreTimeoutException e) {
                 missing.add(rank);

@@ -33,15 +33,17 @@ final class SplitAgreement {
     /**
      * Passes on the color and key of this rank, and waits for those of the others.
      *
+     * @param checkGroup called now and then; what it throws ends the wait
      * @return the ranks of the same color in the order of their keys, then of their ranks
      * @throws org.jccl.OperationTimeoutException if not all ranks come in time; names the missing
      *     ones
      * @throws org.jccl.BootstrapException if the store contains something else; names it
      */
-    List<Integer> enter(int color, int key, Duration timeout) {
+    List<Integer> enter(int color, int key, Duration timeout, Runnable checkGroup) {
         try {
             byte[] own = (color + " " + key).getBytes(StandardCharsets.UTF_8);
-            List<byte[]> values = arrivals.exchange(context.rank(), own, timeout, "split", timeout);
+            List<byte[]> values =
+                    arrivals.exchange(context.rank(), own, timeout, "split", checkGroup);
             arrivals.leave(left, List.of());
             return ranks(color, values);
         } catch (JcclException e) {

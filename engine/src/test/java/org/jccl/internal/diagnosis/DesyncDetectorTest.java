@@ -209,6 +209,33 @@ class DesyncDetectorTest {
                 .hasValueSatisfying(left -> assertThat(left.exitCode()).isEqualTo(64));
     }
 
+    /** A message may have reached a rank that has closed the group, so only its timeout says it. */
+    @Test
+    void positionsNameARankThatClosedTheGroup() {
+        Store shared = HashStore.create(enough(Duration.ofSeconds(30)));
+        List<Member> ranks = Member.three(shared);
+        ranks.get(1).detector().leave();
+        assertThat(ranks.get(0).detector().describePositions(FailureContext.NONE))
+                .startsWith("rank 1 has closed the group; rank 2 has reported no stuck operation");
+    }
+
+    /** For instance in a split, which is counted as a collective. */
+    @Test
+    void aCallThatIsNoOperationEndsIfARankLeftBeforeIt() {
+        Store shared = HashStore.create(enough(Duration.ofSeconds(30)));
+        List<Member> ranks = Member.three(shared);
+        List<JcclException> found = new ArrayList<>();
+        ranks.get(1).detector().leave();
+        ranks.get(0).detector().askForAbsence(found::add);
+        assertThat(found).as("a rank that closed the group after the call").isEmpty();
+        ranks.get(0).collectives().set(6);
+        ranks.get(0).detector().askForAbsence(found::add);
+        assertThat(found)
+                .singleElement()
+                .isInstanceOfSatisfying(
+                        PeerLeftException.class, left -> assertThat(left.peer()).isEqualTo(1));
+    }
+
     @Test
     void aRankThatDiedIsNoticedWhileAnotherOneIsWaitedFor() {
         Store shared = HashStore.create(enough(Duration.ofSeconds(30)));

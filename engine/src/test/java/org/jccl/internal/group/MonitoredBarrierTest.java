@@ -16,6 +16,7 @@ import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
+import org.jccl.spi.Durations;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.Test;
 
@@ -29,7 +30,7 @@ class MonitoredBarrierTest {
     private final Store store = HashStore.create(LONG);
 
     private MonitoredBarrier barrier(int rank) {
-        return new MonitoredBarrier(FailureContext.ofGroup("g", rank), 3, store, "barrier/");
+        return new MonitoredBarrier(FailureContext.ofGroup("g", rank), 3, store, 1);
     }
 
     private void expectMissing(int rank, Duration wait, String missing) {
@@ -56,6 +57,18 @@ class MonitoredBarrierTest {
         assertThat(store.keyCount()).isZero();
     }
 
+    /** A rank that skips a barrier meets the one that the others gave up on, not their next one. */
+    @Test
+    void aRankThatIsOneBehindIsToldSo() {
+        expectMissing(0, SHORT, "ranks [1, 2]");
+        assertThatThrownBy(() -> barrier(1).pass(LONG, true, USABLE))
+                .isInstanceOf(OperationTimeoutException.class)
+                .hasMessageContaining("call 1 of this group")
+                .hasMessageContaining("did not arrive in " + Durations.text(SHORT))
+                .hasMessageContaining("rank 1 called it after that")
+                .hasMessageContaining("one behind");
+    }
+
     /** A store that has not answered in one timeout must not take a second one. */
     @Test
     void theStoreIsHeardOfAfterEachTimeout() {
@@ -76,7 +89,7 @@ class MonitoredBarrierTest {
                                     }
                                 });
         MonitoredBarrier alone =
-                new MonitoredBarrier(FailureContext.ofGroup("g", 1), 3, watched, "alone/");
+                new MonitoredBarrier(FailureContext.ofGroup("g", 1), 3, watched, 2);
         assertThatThrownBy(() -> alone.pass(SHORT, true, USABLE))
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining("rank 0 did not arrive");

@@ -16,16 +16,23 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class SplitAgreementTest {
 
+    private static final Runnable USABLE = () -> {};
+
     @Test
     void whoDoesNotComeIsNamed() {
         Store store = HashStore.create(enough(Duration.ofSeconds(30)));
         FailureContext zero = FailureContext.ofGroup("g", 0);
         FailureContext two = FailureContext.ofGroup("g", 2);
-        assertThatThrownBy(() -> new SplitAgreement(store, "s/", two, 4).enter(0, 0, Duration.ZERO))
+        assertThatThrownBy(
+                        () ->
+                                new SplitAgreement(store, "s/", two, 4)
+                                        .enter(0, 0, Duration.ZERO, USABLE))
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining("ranks [0, 1, 3] of 4 have not arrived");
         assertThatThrownBy(
-                        () -> new SplitAgreement(store, "s/", zero, 4).enter(0, 0, Duration.ZERO))
+                        () ->
+                                new SplitAgreement(store, "s/", zero, 4)
+                                        .enter(0, 0, Duration.ZERO, USABLE))
                 .hasMessageContaining("ranks [1, 3] of 4 have not arrived");
     }
 
@@ -39,7 +46,7 @@ class SplitAgreementTest {
         assertThatThrownBy(
                         () ->
                                 new SplitAgreement(store, "s/", zero, 2)
-                                        .enter(0, 0, enough(Duration.ofSeconds(30))))
+                                        .enter(0, 0, enough(Duration.ofSeconds(30)), USABLE))
                 .isInstanceOf(BootstrapException.class)
                 .hasMessageContaining("group 'g', rank 0")
                 .hasMessageContaining("key s/1 of rank 1");

@@ -17,6 +17,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.jccl.BootstrapException;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
 import org.jccl.StoreTimeoutException;
@@ -66,6 +68,21 @@ final class ArrivalsTest {
             arrivals.leave("left", List.of());
         }
         assertThat(store.listKeys()).isEmpty();
+    }
+
+    /** The failure of the group, for instance. A store that waits must not delay it. */
+    @Test
+    void aCheckEndsTheExchange() {
+        Runnable failed =
+                () -> {
+                    throw new GroupAbortedException(FailureContext.NONE, "rank 2 failed");
+                };
+        for (int rank = 0; rank < 2; rank++) {
+            int me = rank;
+            assertThatThrownBy(() -> arrivals.exchange(me, bytes("I"), LONG, "test", failed))
+                    .isInstanceOf(GroupAbortedException.class)
+                    .hasMessage("rank 2 failed");
+        }
     }
 
     @Test

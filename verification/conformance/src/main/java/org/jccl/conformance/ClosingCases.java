@@ -104,6 +104,21 @@ abstract class ClosingCases extends Cases {
     }
 
     @Test
+    void aSplitNamesARankThatClosesTheGroupInstead() {
+        onRanks(
+                2,
+                rank -> {
+                    if (rank.rank() == 1) {
+                        rank.group().close();
+                    } else {
+                        assertThatThrownBy(() -> rank.group().split(0, 0))
+                                .isInstanceOf(PeerLeftException.class)
+                                .hasMessageContaining("rank 1 closed the group");
+                    }
+                });
+    }
+
+    @Test
     void closingWaitsForCollectivesThatWereIssued() {
         onRanks(
                 2,

@@ -29,7 +29,7 @@ class HarnessTest {
 
     private static final Ranks.Body FAILING = HarnessTest::failOnOne;
 
-    private final InMemoryProvider provider = new InMemoryProvider(false);
+    private final InMemoryProvider provider = new InMemoryProvider();
     private final ConformanceBackend backend =
             (store, rank, size, timeout) -> TestGroups.world(provider, store, rank, size, timeout);
 

@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.ProcessGroup;
@@ -151,8 +152,20 @@ public final class SmokeSuite {
         private int passed;
         private int failed;
 
+        /** When the last case or family began. Cases run one after the other. */
+        private long start;
+
         Results(PrintStream out) {
             this.out = out;
+        }
+
+        @Override
+        public void executionStarted(TestIdentifier test) {
+            start = System.nanoTime();
+        }
+
+        private long millis() {
+            return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
         }
 
         @Override
@@ -163,7 +176,7 @@ public final class SmokeSuite {
                 case SUCCESSFUL -> {
                     if (test.isTest()) {
                         passed++;
-                        out.println("passed  " + name);
+                        out.println("passed  " + name + ", " + millis() + " ms");
                     }
                 }
                 case ABORTED ->

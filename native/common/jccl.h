@@ -9,9 +9,6 @@ namespace jccl {
 // org.jccl.spi.support.NativeStatus: what a call came to. Calls that return something else too return the negative of it.
 enum Status : int { kOk, kTimeout, kPeerLost, kInvalid, kAborted, kMismatch, kInternal };
 
-// org.jccl.spi.HostCommunicator.Mode: an operation returns when it is complete, or at once with a request.
-enum Mode : int { kBlocking, kNonblocking };
-
 // org.jccl.DataType
 enum DataType : int {
   kInt8,

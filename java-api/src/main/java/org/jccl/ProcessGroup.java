@@ -618,6 +618,9 @@ public interface ProcessGroup extends AutoCloseable {
      * Aborts all operations of this group and makes later calls fail. Operations of other ranks
      * that depend on this rank also fail. Any thread may call it; it returns at once. The caller
      * must still close the group.
+     *
+     * <p>MPI cannot cancel a collective. If a thread is inside one that it called through {@link
+     * #sync}, the job ends within seconds, with the exit code of this failure.
      */
     void abort();
 

@@ -121,14 +121,13 @@ final class GlooCommunicator implements HostCommunicator {
     }
 
     @Override
-    public long broadcast(long address, long count, DataType type, int root, Mode mode) {
-        return check(GlooNative.broadcast(handle, address, count, type.ordinal(), root));
+    public void broadcast(long address, long count, DataType type, int root) {
+        check(GlooNative.broadcast(handle, address, count, type.ordinal(), root));
     }
 
     @Override
-    public long allReduce(
-            long input, long output, long count, DataType type, ReduceOp op, Mode mode) {
-        return check(
+    public void allReduce(long input, long output, long count, DataType type, ReduceOp op) {
+        check(
                 GlooNative.allReduce(
                         handle,
                         input,
@@ -140,9 +139,8 @@ final class GlooCommunicator implements HostCommunicator {
     }
 
     @Override
-    public long reduce(
-            long input, long output, long count, DataType type, ReduceOp op, int root, Mode mode) {
-        return check(
+    public void reduce(long input, long output, long count, DataType type, ReduceOp op, int root) {
+        check(
                 GlooNative.reduce(
                         handle,
                         input,
@@ -155,29 +153,28 @@ final class GlooCommunicator implements HostCommunicator {
     }
 
     @Override
-    public long allGather(long input, long output, long count, DataType type, Mode mode) {
-        return check(GlooNative.allGather(handle, input, output, count, type.ordinal()));
+    public void allGather(long input, long output, long count, DataType type) {
+        check(GlooNative.allGather(handle, input, output, count, type.ordinal()));
     }
 
     @Override
-    public long allGatherV(long input, long output, long[] counts, DataType type, Mode mode) {
-        return check(GlooNative.allGatherV(handle, input, output, counts, type.ordinal()));
+    public void allGatherV(long input, long output, long[] counts, DataType type) {
+        check(GlooNative.allGatherV(handle, input, output, counts, type.ordinal()));
     }
 
     @Override
-    public long gather(long input, long output, long count, DataType type, int root, Mode mode) {
-        return check(GlooNative.gather(handle, input, output, count, type.ordinal(), root));
+    public void gather(long input, long output, long count, DataType type, int root) {
+        check(GlooNative.gather(handle, input, output, count, type.ordinal(), root));
     }
 
     @Override
-    public long scatter(long input, long output, long count, DataType type, int root, Mode mode) {
-        return check(GlooNative.scatter(handle, input, output, count, type.ordinal(), root));
+    public void scatter(long input, long output, long count, DataType type, int root) {
+        check(GlooNative.scatter(handle, input, output, count, type.ordinal(), root));
     }
 
     @Override
-    public long reduceScatter(
-            long input, long output, long count, DataType type, ReduceOp op, Mode mode) {
-        return check(
+    public void reduceScatter(long input, long output, long count, DataType type, ReduceOp op) {
+        check(
                 GlooNative.reduceScatter(
                         handle,
                         input,
@@ -189,9 +186,8 @@ final class GlooCommunicator implements HostCommunicator {
     }
 
     @Override
-    public long reduceScatterV(
-            long input, long output, long[] counts, DataType type, ReduceOp op, Mode mode) {
-        return check(
+    public void reduceScatterV(long input, long output, long[] counts, DataType type, ReduceOp op) {
+        check(
                 GlooNative.reduceScatterV(
                         handle,
                         input,
@@ -203,47 +199,38 @@ final class GlooCommunicator implements HostCommunicator {
     }
 
     @Override
-    public long allToAll(long input, long output, long count, DataType type, Mode mode) {
-        return check(GlooNative.allToAll(handle, input, output, count, type.ordinal()));
+    public void allToAll(long input, long output, long count, DataType type) {
+        check(GlooNative.allToAll(handle, input, output, count, type.ordinal()));
     }
 
     @Override
-    public long allToAllV(
-            long input,
-            long output,
-            long[] inputCounts,
-            long[] outputCounts,
-            DataType type,
-            Mode mode) {
-        return check(
+    public void allToAllV(
+            long input, long output, long[] inputCounts, long[] outputCounts, DataType type) {
+        check(
                 GlooNative.allToAllV(
                         handle, input, output, inputCounts, outputCounts, type.ordinal()));
     }
 
     @Override
-    public long send(long address, long count, DataType type, int peer, int tag, Mode mode) {
-        return started(GlooNative.send(handle, address, count, type.ordinal(), peer, tag), mode);
+    public long send(long address, long count, DataType type, int peer, int tag) {
+        return started(GlooNative.send(handle, address, count, type.ordinal(), peer, tag));
     }
 
     @Override
-    public long recv(long address, long count, DataType type, int peer, int tag, Mode mode) {
-        return started(GlooNative.recv(handle, address, count, type.ordinal(), peer, tag), mode);
+    public long recv(long address, long count, DataType type, int peer, int tag) {
+        return started(GlooNative.recv(handle, address, count, type.ordinal(), peer, tag));
     }
 
-    private long started(long request, Mode mode) {
+    private long started(long request) {
         if (request < 0) {
             throw failure((int) -request);
         }
-        if (mode == Mode.NONBLOCKING) {
-            return request;
-        }
-        await(request);
-        return COMPLETE;
+        return request;
     }
 
     @Override
-    public long barrier(Mode mode) {
-        return check(GlooNative.barrier(handle, 0));
+    public void barrier() {
+        check(GlooNative.barrier(handle, 0));
     }
 
     @Override
@@ -277,7 +264,7 @@ final class GlooCommunicator implements HostCommunicator {
         GlooNative.close(handle);
     }
 
-    private long check(int status) {
+    private void check(int status) {
         if (status != 0) {
             JcclException failure = failure(status);
             // PyTorch's ranks count such a call and reject it, and so does the shim.
@@ -285,7 +272,6 @@ final class GlooCommunicator implements HostCommunicator {
                     ? new RefusedOperationException(failure.reason())
                     : failure;
         }
-        return COMPLETE;
     }
 
     private void checkSetUp(int status) {

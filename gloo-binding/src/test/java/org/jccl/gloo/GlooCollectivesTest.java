@@ -1,7 +1,6 @@
 package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.jccl.spi.HostCommunicator.Mode.BLOCKING;
 
 import java.util.Arrays;
 import java.util.HashSet;
@@ -80,12 +79,10 @@ class GlooCollectivesTest {
                     for (int count : COUNTS) {
                         Memory in = numbers(rank, count);
                         Memory out = Memory.bytes(count * Integer.BYTES);
-                        communicator.allReduce(
-                                in.address, out.address, count, TYPE, ReduceOp.SUM, BLOCKING);
+                        communicator.allReduce(in.address, out.address, count, TYPE, ReduceOp.SUM);
                         assertThat(out.ints()).isEqualTo(sum(size, 0, count));
                         assertThat(in.ints()).isEqualTo(part(rank, 0, count));
-                        communicator.allReduce(
-                                in.address, in.address, count, TYPE, ReduceOp.SUM, BLOCKING);
+                        communicator.allReduce(in.address, in.address, count, TYPE, ReduceOp.SUM);
                         assertThat(in.ints()).isEqualTo(sum(size, 0, count));
                     }
                     return null;
@@ -104,23 +101,18 @@ class GlooCollectivesTest {
                         (rank, communicator) -> {
                             Memory all = floats(rank, many);
                             communicator.allReduce(
-                                    all.address, all.address, many, FLOAT, ReduceOp.SUM, BLOCKING);
+                                    all.address, all.address, many, FLOAT, ReduceOp.SUM);
                             List<Integer> sums = bits(all, 0, few);
 
                             Memory start = floats(rank, few);
                             communicator.allReduce(
-                                    start.address,
-                                    start.address,
-                                    few,
-                                    FLOAT,
-                                    ReduceOp.SUM,
-                                    BLOCKING);
+                                    start.address, start.address, few, FLOAT, ReduceOp.SUM);
                             assertThat(bits(start, 0, few)).isEqualTo(sums);
 
                             Memory in = floats(rank, few);
                             Memory part = Memory.bytes(840 * Float.BYTES);
                             communicator.reduceScatter(
-                                    in.address, part.address, 840, FLOAT, ReduceOp.SUM, BLOCKING);
+                                    in.address, part.address, 840, FLOAT, ReduceOp.SUM);
                             assertThat(bits(part, 0, 840))
                                     .isEqualTo(sums.subList(rank * 840, (rank + 1) * 840));
 
@@ -131,8 +123,7 @@ class GlooCollectivesTest {
                                     few,
                                     FLOAT,
                                     ReduceOp.SUM,
-                                    0,
-                                    BLOCKING);
+                                    0);
                             if (rank == 0) {
                                 assertThat(bits(out, 0, few)).isEqualTo(sums);
                             }
@@ -166,7 +157,7 @@ class GlooCollectivesTest {
                             Thread.sleep(5);
                         }
                         arrivals.incrementAndGet();
-                        communicator.barrier(BLOCKING);
+                        communicator.barrier();
                         assertThat(arrivals.get()).isGreaterThanOrEqualTo(round * size);
                     }
                     return null;
@@ -184,11 +175,11 @@ class GlooCollectivesTest {
                     for (int count : new int[] {1, 2000, 5000, 10_000, 20_000, 300_001}) {
                         Memory data = numbers(rank, count);
                         communicator.allReduce(
-                                data.address, data.address, count, TYPE, ReduceOp.SUM, BLOCKING);
+                                data.address, data.address, count, TYPE, ReduceOp.SUM);
                         assertThat(data.ints()).isEqualTo(sum(size, 0, count));
                         Memory all = Memory.bytes(count * size * Integer.BYTES);
                         Memory mine = numbers(rank, count);
-                        communicator.allGather(mine.address, all.address, count, TYPE, BLOCKING);
+                        communicator.allGather(mine.address, all.address, count, TYPE);
                         assertThat(all.ints()).isEqualTo(concat(size, r -> part(r, 0, count)));
                     }
                     return null;
@@ -204,7 +195,7 @@ class GlooCollectivesTest {
                     for (int count : COUNTS) {
                         for (int root = 0; root < size; root++) {
                             Memory data = numbers(rank, count);
-                            communicator.broadcast(data.address, count, TYPE, root, BLOCKING);
+                            communicator.broadcast(data.address, count, TYPE, root);
                             assertThat(data.ints()).isEqualTo(part(root, 0, count));
 
                             Memory in = numbers(rank, count);
@@ -215,8 +206,7 @@ class GlooCollectivesTest {
                                     count,
                                     TYPE,
                                     ReduceOp.SUM,
-                                    root,
-                                    BLOCKING);
+                                    root);
                             assertThat(in.ints()).isEqualTo(part(rank, 0, count));
                             if (rank == root) {
                                 assertThat(out.ints()).isEqualTo(sum(size, 0, count));
@@ -227,8 +217,7 @@ class GlooCollectivesTest {
                                     count,
                                     TYPE,
                                     ReduceOp.SUM,
-                                    root,
-                                    BLOCKING);
+                                    root);
                             assertThat(in.ints())
                                     .isEqualTo(
                                             rank == root
@@ -252,12 +241,7 @@ class GlooCollectivesTest {
                             Memory in = numbers(rank, count);
                             Memory all = Memory.bytes(size * count * Integer.BYTES);
                             communicator.gather(
-                                    in.address,
-                                    rank == root ? all.address : 0,
-                                    count,
-                                    TYPE,
-                                    root,
-                                    BLOCKING);
+                                    in.address, rank == root ? all.address : 0, count, TYPE, root);
                             if (rank == root) {
                                 assertThat(all.ints()).isEqualTo(whole);
                             }
@@ -267,8 +251,7 @@ class GlooCollectivesTest {
                                     back.address,
                                     count,
                                     TYPE,
-                                    root,
-                                    BLOCKING);
+                                    root);
                             assertThat(back.ints()).isEqualTo(part(rank, 0, count));
                         }
                     }
@@ -285,7 +268,7 @@ class GlooCollectivesTest {
                     for (int count : COUNTS) {
                         Memory in = numbers(rank, count);
                         Memory out = Memory.bytes(count * size * Integer.BYTES);
-                        communicator.allGather(in.address, out.address, count, TYPE, BLOCKING);
+                        communicator.allGather(in.address, out.address, count, TYPE);
                         assertThat(out.ints()).isEqualTo(concat(size, r -> part(r, 0, count)));
 
                         long[] counts = uneven(size, count);
@@ -296,7 +279,7 @@ class GlooCollectivesTest {
                                 .position(offset(counts, rank) * Integer.BYTES)
                                 .asIntBuffer()
                                 .put(mine);
-                        communicator.allGatherV(place, some.address, counts, TYPE, BLOCKING);
+                        communicator.allGatherV(place, some.address, counts, TYPE);
                         assertThat(some.ints())
                                 .isEqualTo(concat(size, r -> part(r, 0, (int) counts[r])));
                     }
@@ -314,7 +297,7 @@ class GlooCollectivesTest {
                         Memory in = numbers(rank, count * size);
                         Memory out = Memory.bytes(count * Integer.BYTES);
                         communicator.reduceScatter(
-                                in.address, out.address, count, TYPE, ReduceOp.SUM, BLOCKING);
+                                in.address, out.address, count, TYPE, ReduceOp.SUM);
                         assertThat(out.ints()).isEqualTo(sum(size, rank * count, count));
                         assertThat(in.ints()).isEqualTo(part(rank, 0, count * size));
 
@@ -322,7 +305,7 @@ class GlooCollectivesTest {
                         Memory whole = numbers(rank, total(counts));
                         Memory mine = Memory.bytes((int) counts[rank] * Integer.BYTES);
                         communicator.reduceScatterV(
-                                whole.address, mine.address, counts, TYPE, ReduceOp.SUM, BLOCKING);
+                                whole.address, mine.address, counts, TYPE, ReduceOp.SUM);
                         assertThat(mine.ints())
                                 .isEqualTo(sum(size, offset(counts, rank), (int) counts[rank]));
                     }
@@ -340,7 +323,7 @@ class GlooCollectivesTest {
                     Memory in = numbers(rank, total(counts));
                     Memory out = Memory.bytes((int) counts[rank] * Integer.BYTES);
                     communicator.reduceScatterV(
-                            in.address, out.address, counts, TYPE, ReduceOp.SUM, BLOCKING);
+                            in.address, out.address, counts, TYPE, ReduceOp.SUM);
                     assertThat(out.ints())
                             .isEqualTo(sum(size, offset(counts, rank), (int) counts[rank]));
                     return null;
@@ -356,7 +339,7 @@ class GlooCollectivesTest {
                     for (int count : COUNTS) {
                         Memory in = numbers(rank, count * size);
                         Memory out = Memory.bytes(count * size * Integer.BYTES);
-                        communicator.allToAll(in.address, out.address, count, TYPE, BLOCKING);
+                        communicator.allToAll(in.address, out.address, count, TYPE);
                         assertThat(out.ints())
                                 .isEqualTo(concat(size, r -> part(r, rank * count, count)));
 
@@ -365,8 +348,7 @@ class GlooCollectivesTest {
                         long[] receives = splits(size, count, rank, -1);
                         Memory from = numbers(rank, total(sends));
                         Memory to = Memory.bytes(total(receives) * Integer.BYTES);
-                        communicator.allToAllV(
-                                from.address, to.address, sends, receives, TYPE, BLOCKING);
+                        communicator.allToAllV(from.address, to.address, sends, receives, TYPE);
                         assertThat(to.ints())
                                 .isEqualTo(
                                         concat(
@@ -398,10 +380,9 @@ class GlooCollectivesTest {
                             Memory x = numbers(0, 1);
                             for (int i = 0; i < 20_000; i++) {
                                 x.bytes.putInt(0, i + rank);
-                                communicator.allReduce(
-                                        x.address, x.address, 1, TYPE, ReduceOp.MAX, BLOCKING);
+                                communicator.allReduce(x.address, x.address, 1, TYPE, ReduceOp.MAX);
                                 assertThat(x.bytes.getInt(0)).isEqualTo(i + 1);
-                                communicator.barrier(BLOCKING);
+                                communicator.barrier();
                             }
                             return x.bytes.getInt(0);
                         });

@@ -4,8 +4,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
-import static org.jccl.spi.HostCommunicator.Mode.BLOCKING;
-import static org.jccl.spi.HostCommunicator.Mode.NONBLOCKING;
 import static org.jccl.testing.Patience.NEVER;
 import static org.jccl.testing.Patience.enough;
 import static org.jccl.testing.Patience.expires;
@@ -58,7 +56,7 @@ class GlooFailureTest {
     }
 
     private static Call allReduce(int count, DataType type, ReduceOp op) {
-        return (c, m) -> c.allReduce(m.address, m.address, count, type, op, BLOCKING);
+        return (c, m) -> c.allReduce(m.address, m.address, count, type, op);
     }
 
     static Stream<Arguments> disagreements() {
@@ -94,15 +92,15 @@ class GlooFailureTest {
                 differ(
                         "operation",
                         allReduce(10, TYPE, ReduceOp.SUM),
-                        (c, m) -> c.broadcast(m.address, 10, TYPE, 0, BLOCKING)),
+                        (c, m) -> c.broadcast(m.address, 10, TYPE, 0)),
                 differ(
                         "root",
-                        (c, m) -> c.broadcast(m.address, 10, TYPE, 0, BLOCKING),
-                        (c, m) -> c.broadcast(m.address, 10, TYPE, 1, BLOCKING)),
+                        (c, m) -> c.broadcast(m.address, 10, TYPE, 0),
+                        (c, m) -> c.broadcast(m.address, 10, TYPE, 1)),
                 differ(
                         "barrier",
-                        (c, m) -> c.barrier(BLOCKING),
-                        (c, m) -> c.allGather(m.address, m.address, 2, TYPE, BLOCKING)),
+                        (c, m) -> c.barrier(),
+                        (c, m) -> c.allGather(m.address, m.address, 2, TYPE)),
                 differ(
                         "what one pair exchanges",
                         (c, m) ->
@@ -111,16 +109,14 @@ class GlooFailureTest {
                                         m.address + 512,
                                         new long[] {1, 2},
                                         new long[] {1, 3},
-                                        TYPE,
-                                        BLOCKING),
+                                        TYPE),
                         (c, m) ->
                                 c.allToAllV(
                                         m.address,
                                         m.address + 512,
                                         new long[] {3, 1},
                                         new long[] {1, 1},
-                                        TYPE,
-                                        BLOCKING)));
+                                        TYPE)));
     }
 
     @ParameterizedTest(name = "{0}")
@@ -132,7 +128,7 @@ class GlooFailureTest {
                         2,
                         (rank, communicator) -> {
                             Memory memory = Memory.bytes(20_000_000);
-                            communicator.barrier(BLOCKING);
+                            communicator.barrier();
                             return catchThrowable(
                                     () -> (rank == 0 ? first : second).on(communicator, memory));
                         });
@@ -170,13 +166,9 @@ class GlooFailureTest {
                                     catchThrowable(
                                             () ->
                                                     communicator.broadcast(
-                                                            memory.address,
-                                                            BIG / 4,
-                                                            TYPE,
-                                                            0,
-                                                            BLOCKING));
+                                                            memory.address, BIG / 4, TYPE, 0));
                             Reference.reachabilityFence(memory);
-                            assertThatThrownBy(() -> communicator.barrier(BLOCKING))
+                            assertThatThrownBy(() -> communicator.barrier())
                                     .isInstanceOf(GroupAbortedException.class);
                             return failure;
                         });
@@ -209,9 +201,7 @@ class GlooFailureTest {
                             List<Future<Throwable>> waits = new ArrayList<>();
                             for (int tag = 0; tag < 2; tag++) {
                                 Memory memory = Memory.bytes(4);
-                                long request =
-                                        communicator.recv(
-                                                memory.address, 1, TYPE, 1, tag, NONBLOCKING);
+                                long request = communicator.recv(memory.address, 1, TYPE, 1, tag);
                                 FutureTask<Throwable> wait =
                                         new FutureTask<>(
                                                 () -> {
@@ -276,19 +266,9 @@ class GlooFailureTest {
                 long request =
                         sends
                                 ? communicator.send(
-                                        out.address,
-                                        bytes,
-                                        DataType.INT8,
-                                        1 - rank,
-                                        tag,
-                                        NONBLOCKING)
+                                        out.address, bytes, DataType.INT8, 1 - rank, tag)
                                 : communicator.recv(
-                                        in.address,
-                                        bytes,
-                                        DataType.INT8,
-                                        1 - rank,
-                                        tag,
-                                        NONBLOCKING);
+                                        in.address, bytes, DataType.INT8, 1 - rank, tag);
                 communicator.await(request);
             }
             wrong += in.bytes.getInt(bytes - 4) == 1000 * tag + i + 1 - rank ? 0 : 1;
@@ -315,8 +295,7 @@ class GlooFailureTest {
                                             1,
                                             TYPE,
                                             HostCommunicator.ANY_SOURCE,
-                                            0,
-                                            NONBLOCKING);
+                                            0);
                             entered.countDown();
                             Throwable failure = catchThrowable(() -> communicator.await(request));
                             Reference.reachabilityFence(memory);
@@ -346,13 +325,13 @@ class GlooFailureTest {
                             Throwable failure =
                                     catchThrowable(
                                             () ->
-                                                    communicator.recv(
-                                                            memory.address,
-                                                            1,
-                                                            TYPE,
-                                                            HostCommunicator.ANY_SOURCE,
-                                                            0,
-                                                            BLOCKING));
+                                                    communicator.await(
+                                                            communicator.recv(
+                                                                    memory.address,
+                                                                    1,
+                                                                    TYPE,
+                                                                    HostCommunicator.ANY_SOURCE,
+                                                                    0)));
                             Reference.reachabilityFence(memory);
                             return failure;
                         });
@@ -388,8 +367,7 @@ class GlooFailureTest {
                                                             memory.address,
                                                             memory.address + 32,
                                                             1,
-                                                            DataType.INT8,
-                                                            BLOCKING));
+                                                            DataType.INT8));
                             Reference.reachabilityFence(memory);
                             return failure;
                         });
@@ -408,7 +386,7 @@ class GlooFailureTest {
                         4,
                         (rank, communicator) -> {
                             Memory memory = Memory.bytes(64);
-                            communicator.barrier(BLOCKING);
+                            communicator.barrier();
                             if (rank == 3) {
                                 communicator.abort();
                             }
@@ -417,7 +395,7 @@ class GlooFailureTest {
                                             () -> {
                                                 while (true) {
                                                     communicator.broadcast(
-                                                            memory.address, 16, TYPE, 0, BLOCKING);
+                                                            memory.address, 16, TYPE, 0);
                                                 }
                                             });
                             Reference.reachabilityFence(memory);
@@ -463,8 +441,7 @@ class GlooFailureTest {
                                                             memory.address,
                                                             sends,
                                                             receives,
-                                                            DataType.INT8,
-                                                            BLOCKING));
+                                                            DataType.INT8));
                             Reference.reachabilityFence(memory);
                             if (rank == 2) {
                                 heard.countDown();
@@ -511,8 +488,7 @@ class GlooFailureTest {
                                                                 memory.address,
                                                                 memory.address + 8 * size,
                                                                 8,
-                                                                DataType.INT8,
-                                                                BLOCKING);
+                                                                DataType.INT8);
                                                         if (rank == victim) {
                                                             called.countDown();
                                                         }
@@ -554,8 +530,7 @@ class GlooFailureTest {
     private static void awaitLoss(HostCommunicator communicator, int peer, CountDownLatch waiting) {
         Memory memory = Memory.bytes(1);
         try {
-            long request =
-                    communicator.recv(memory.address, 1, DataType.INT8, peer, 0, NONBLOCKING);
+            long request = communicator.recv(memory.address, 1, DataType.INT8, peer, 0);
             waiting.countDown();
             while (!communicator.test(request)) {
                 Thread.onSpinWait();
@@ -641,10 +616,8 @@ class GlooFailureTest {
             memory.bytes.put(0, (byte) (sends ? 0 : 1));
             long request =
                     sends
-                            ? communicator.recv(
-                                    memory.address, Victim.BYTES, DataType.INT8, 1, 0, NONBLOCKING)
-                            : communicator.send(
-                                    memory.address, Victim.BYTES, DataType.INT8, 1, 0, NONBLOCKING);
+                            ? communicator.recv(memory.address, Victim.BYTES, DataType.INT8, 1, 0)
+                            : communicator.send(memory.address, Victim.BYTES, DataType.INT8, 1, 0);
             Path flowing = directory.resolve("flowing");
             while (sends ? memory.bytes.get(0) == 0 : !Files.exists(flowing)) {
                 assertThat(child.isAlive()).as("the peer").isTrue();
@@ -718,9 +691,9 @@ class GlooFailureTest {
             Memory memory = Memory.bytes(BYTES);
             if (Boolean.parseBoolean(args[1])) {
                 memory.bytes.put(0, (byte) 1);
-                communicator.send(memory.address, BYTES, DataType.INT8, 0, 0, BLOCKING);
+                communicator.await(communicator.send(memory.address, BYTES, DataType.INT8, 0, 0));
             } else {
-                communicator.recv(memory.address, BYTES, DataType.INT8, 0, 0, NONBLOCKING);
+                communicator.recv(memory.address, BYTES, DataType.INT8, 0, 0);
                 while (memory.bytes.get(0) == 0) {
                     Thread.onSpinWait();
                 }

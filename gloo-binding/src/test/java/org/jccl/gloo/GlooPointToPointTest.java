@@ -3,8 +3,6 @@ package org.jccl.gloo;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.jccl.spi.Communicator.ANY_SOURCE;
-import static org.jccl.spi.HostCommunicator.Mode.BLOCKING;
-import static org.jccl.spi.HostCommunicator.Mode.NONBLOCKING;
 
 import java.lang.ref.Reference;
 import java.util.HashSet;
@@ -33,24 +31,19 @@ class GlooPointToPointTest {
                             if (rank == 0) {
                                 Memory one = of(1);
                                 Memory two = of(2);
-                                long first =
-                                        communicator.send(one.address, 1, TYPE, 1, 7, NONBLOCKING);
+                                long first = communicator.send(one.address, 1, TYPE, 1, 7);
                                 long second =
                                         communicator.send(
-                                                two.address,
-                                                1,
-                                                TYPE,
-                                                1,
-                                                Integer.MAX_VALUE,
-                                                NONBLOCKING);
+                                                two.address, 1, TYPE, 1, Integer.MAX_VALUE);
                                 assertThat(communicator.await(first)).isEqualTo(-1);
                                 assertThat(communicator.await(second)).isEqualTo(-1);
                                 return 0;
                             }
                             Memory x = of(0);
                             Memory y = of(0);
-                            communicator.recv(x.address, 1, TYPE, 0, Integer.MAX_VALUE, BLOCKING);
-                            communicator.recv(y.address, 1, TYPE, 0, 7, BLOCKING);
+                            communicator.await(
+                                    communicator.recv(x.address, 1, TYPE, 0, Integer.MAX_VALUE));
+                            communicator.await(communicator.recv(y.address, 1, TYPE, 0, 7));
                             return x.bytes.getInt(0) * 10 + y.bytes.getInt(0);
                         });
         assertThat(results).containsExactly(0, 21);
@@ -63,13 +56,13 @@ class GlooPointToPointTest {
                 (rank, communicator) -> {
                     Memory memory = of(rank);
                     if (rank == 0) {
-                        communicator.barrier(BLOCKING);
-                        communicator.send(memory.address, 1, TYPE, 1, 0, BLOCKING);
+                        communicator.barrier();
+                        communicator.await(communicator.send(memory.address, 1, TYPE, 1, 0));
                         return null;
                     }
-                    long request = communicator.recv(memory.address, 1, TYPE, 0, 0, NONBLOCKING);
+                    long request = communicator.recv(memory.address, 1, TYPE, 0, 0);
                     assertThat(communicator.test(request)).isFalse();
-                    communicator.barrier(BLOCKING);
+                    communicator.barrier();
                     while (!communicator.test(request)) {
                         Thread.onSpinWait();
                     }
@@ -91,7 +84,7 @@ class GlooPointToPointTest {
                 (rank, communicator) -> {
                     if (rank != 0) {
                         Memory message = of(rank * 100);
-                        communicator.send(message.address, 1, TYPE, 0, 3, BLOCKING);
+                        communicator.await(communicator.send(message.address, 1, TYPE, 0, 3));
                         Reference.reachabilityFence(message);
                         return null;
                     }
@@ -100,13 +93,7 @@ class GlooPointToPointTest {
                         Memory memory = of(-1);
                         int source =
                                 communicator.await(
-                                        communicator.recv(
-                                                memory.address,
-                                                1,
-                                                TYPE,
-                                                ANY_SOURCE,
-                                                3,
-                                                NONBLOCKING));
+                                        communicator.recv(memory.address, 1, TYPE, ANY_SOURCE, 3));
                         assertThat(memory.bytes.getInt(0)).isEqualTo(source * 100);
                         sources.add(source);
                     }
@@ -127,16 +114,14 @@ class GlooPointToPointTest {
                         memory[i] = of(rank == 0 ? i : -1);
                         requests[i] =
                                 rank == 0
-                                        ? communicator.send(
-                                                memory[i].address, 1, TYPE, 1, i, NONBLOCKING)
-                                        : communicator.recv(
-                                                memory[i].address, 1, TYPE, 0, i, NONBLOCKING);
+                                        ? communicator.send(memory[i].address, 1, TYPE, 1, i)
+                                        : communicator.recv(memory[i].address, 1, TYPE, 0, i);
                     }
                     for (int i = count - 1; i >= 0; i--) {
                         communicator.await(requests[i]);
                         assertThat(memory[i].bytes.getInt(0)).isEqualTo(i);
                     }
-                    communicator.barrier(BLOCKING);
+                    communicator.barrier();
                     return null;
                 });
     }

@@ -1,7 +1,6 @@
 package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.jccl.spi.HostCommunicator.Mode.BLOCKING;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -70,7 +69,7 @@ class ReduceKernelTest {
                                         Memory in = input(type, rank, count);
                                         Memory out = Memory.bytes(count * type.size() + 1);
                                         communicator.allReduce(
-                                                in.address, out.address, count, type, op, BLOCKING);
+                                                in.address, out.address, count, type, op);
                                         assertThat(in.bytes)
                                                 .isEqualTo(input(type, rank, count).bytes);
                                         outputs.add(out);
@@ -138,12 +137,7 @@ class ReduceKernelTest {
                                 (rank, communicator) -> {
                                     Memory out = Memory.bytes(values * 2);
                                     communicator.allReduce(
-                                            in[rank].address,
-                                            out.address,
-                                            values,
-                                            type,
-                                            op,
-                                            BLOCKING);
+                                            in[rank].address, out.address, values, type, op);
                                     return out;
                                 });
                 for (int i = 0; i < values; i++) {

@@ -20,7 +20,6 @@ import org.jccl.PeerLostException;
 import org.jccl.Store;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.HostCommunicator;
-import org.jccl.spi.HostCommunicator.Mode;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
@@ -116,8 +115,7 @@ class TorchDepartureTest {
     private CompletableFuture<Void> gather(HostCommunicator java) {
         own.bytes.putInt(0, 7);
         return CompletableFuture.runAsync(
-                () -> java.gather(own.address, parts.address, 1, DataType.INT32, 0, Mode.BLOCKING),
-                THREAD);
+                () -> java.gather(own.address, parts.address, 1, DataType.INT32, 0), THREAD);
     }
 
     /** Waits until Java is ready to receive, sends a number, and ends. */

@@ -47,8 +47,7 @@ public interface BackendProvider {
      * Returns whether the engine may stage tensors of other bindings' devices through host memory
      * for this library. The communicator is then created for the CPU and gets only host memory. The
      * engine splits a collective into several, so each operation must either compare the calls of
-     * the ranks or block if they differ. A send in {@link HostCommunicator.Mode#NONBLOCKING} must
-     * not block.
+     * the ranks or block if they differ.
      *
      * @return false by default; true only if communicators are {@link HostCommunicator}s
      */

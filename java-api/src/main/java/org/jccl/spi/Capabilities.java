@@ -24,12 +24,6 @@ public record Capabilities(
     /** A feature that a library may have. */
     public enum Feature {
         /**
-         * A {@link HostCommunicator} starts collectives in {@link
-         * HostCommunicator.Mode#NONBLOCKING}. Has no meaning for a {@link StreamCommunicator}.
-         */
-        NONBLOCKING_COLLECTIVES,
-
-        /**
          * Nothing ends a collective of a {@link HostCommunicator} that waits inside the library for
          * another rank, not even {@link Communicator#abort}. The engine then runs asynchronous
          * collectives on its worker only, so that threads that wait for them have deadlines. If the

@@ -6,29 +6,18 @@ import org.jccl.ReduceOp;
 /**
  * A communicator whose library works on the calling thread, such as Gloo or MPI.
  *
- * <p>In {@link Mode#BLOCKING}, an operation returns {@link #COMPLETE} when it is done. In {@link
- * Mode#NONBLOCKING}, it starts and returns a request, which the engine passes to {@link #await}
- * exactly once, or {@link #COMPLETE} if it is already done. Messages are called in both modes.
- * Collectives are called in {@link Mode#NONBLOCKING} only if the library has {@link
- * Capabilities.Feature#NONBLOCKING_COLLECTIVES}. Otherwise the engine runs them in order, on its
- * worker or on the waiting thread.
+ * <p>A collective returns when it is complete, like {@code MPI_Allreduce}. The engine runs
+ * collectives in order, on its worker or on the waiting thread. A message starts, like {@code
+ * MPI_Isend}, and returns a request, which the engine passes to {@link #await} exactly once, or
+ * {@link #COMPLETE} if it is already done.
  *
  * <p>Collectives of one communicator never run at the same time. {@link #send}, {@link #recv},
  * {@link #await}, {@link #test} and {@link #abort} may run during a collective.
  */
 public non-sealed interface HostCommunicator extends Communicator {
 
-    /** Returned by an operation that is done. */
+    /** Returned by a message that is done. */
     long COMPLETE = 0;
-
-    /** When an operation returns. */
-    enum Mode {
-        /** It returns when it is complete, like {@code MPI_Allreduce}. */
-        BLOCKING,
-
-        /** It returns immediately with a request, like {@code MPI_Iallreduce}. */
-        NONBLOCKING
-    }
 
     /**
      * Copies the elements of the root to all ranks.
@@ -37,10 +26,8 @@ public non-sealed interface HostCommunicator extends Communicator {
      * @param count number of elements
      * @param type element type
      * @param root the root
-     * @param mode when to return
-     * @return {@link #COMPLETE} or a request
      */
-    long broadcast(long address, long count, DataType type, int root, Mode mode);
+    void broadcast(long address, long count, DataType type, int root);
 
     /**
      * Reduces the elements of all ranks. All ranks get the result.
@@ -50,10 +37,8 @@ public non-sealed interface HostCommunicator extends Communicator {
      * @param count number of elements
      * @param type element type
      * @param op the reduction
-     * @param mode when to return
-     * @return {@link #COMPLETE} or a request
      */
-    long allReduce(long input, long output, long count, DataType type, ReduceOp op, Mode mode);
+    void allReduce(long input, long output, long count, DataType type, ReduceOp op);
 
     /**
      * Reduces the elements of all ranks. The root gets the result.
@@ -64,11 +49,8 @@ public non-sealed interface HostCommunicator extends Communicator {
      * @param type element type
      * @param op the reduction
      * @param root the root
-     * @param mode when to return
-     * @return {@link #COMPLETE} or a request
      */
-    long reduce(
-            long input, long output, long count, DataType type, ReduceOp op, int root, Mode mode);
+    void reduce(long input, long output, long count, DataType type, ReduceOp op, int root);
 
     /**
      * Concatenates the elements of all ranks on all ranks.
@@ -77,10 +59,8 @@ public non-sealed interface HostCommunicator extends Communicator {
      * @param output {@code count} times size elements
      * @param count elements of each rank
      * @param type element type
-     * @param mode when to return
-     * @return {@link #COMPLETE} or a request
      */
-    long allGather(long input, long output, long count, DataType type, Mode mode);
+    void allGather(long input, long output, long count, DataType type);
 
     /**
      * Concatenates different numbers of elements of all ranks on all ranks.
@@ -89,10 +69,8 @@ public non-sealed interface HostCommunicator extends Communicator {
      * @param output as many elements as the sum of {@code counts}
      * @param counts elements of each rank
      * @param type element type
-     * @param mode when to return
-     * @return {@link #COMPLETE} or a request
      */
-    long allGatherV(long input, long output, long[] counts, DataType type, Mode mode);
+    void allGatherV(long input, long output, long[] counts, DataType type);
 
     /**
      * Concatenates the elements of all ranks on the root.
@@ -102,10 +80,8 @@ public non-sealed interface HostCommunicator extends Communicator {
      * @param count elements of each rank
      * @param type element type
      * @param root the root
-     * @param mode when to return
-     * @return {@link #COMPLETE} or a request
      */
-    long gather(long input, long output, long count, DataType type, int root, Mode mode);
+    void gather(long input, long output, long count, DataType type, int root);
 
     /**
      * Distributes the elements of the root to all ranks.
@@ -115,10 +91,8 @@ public non-sealed interface HostCommunicator extends Communicator {
      * @param count elements of each rank
      * @param type element type
      * @param root the root
-     * @param mode when to return
-     * @return {@link #COMPLETE} or a request
      */
-    long scatter(long input, long output, long count, DataType type, int root, Mode mode);
+    void scatter(long input, long output, long count, DataType type, int root);
 
     /**
      * Reduces the elements of all ranks. Each rank gets its part of the result.
@@ -128,10 +102,8 @@ public non-sealed interface HostCommunicator extends Communicator {
      * @param count elements of each part
      * @param type element type
      * @param op the reduction
-     * @param mode when to return
-     * @return {@link #COMPLETE} or a request
      */
-    long reduceScatter(long input, long output, long count, DataType type, ReduceOp op, Mode mode);
+    void reduceScatter(long input, long output, long count, DataType type, ReduceOp op);
 
     /**
      * Reduces the elements of all ranks. Each rank gets its part of the result; the parts have
@@ -142,11 +114,8 @@ public non-sealed interface HostCommunicator extends Communicator {
      * @param counts elements of the part of each rank
      * @param type element type
      * @param op the reduction
-     * @param mode when to return
-     * @return {@link #COMPLETE} or a request
      */
-    long reduceScatterV(
-            long input, long output, long[] counts, DataType type, ReduceOp op, Mode mode);
+    void reduceScatterV(long input, long output, long[] counts, DataType type, ReduceOp op);
 
     /**
      * Sends part j of the input of rank i to part i of the output of rank j.
@@ -155,10 +124,8 @@ public non-sealed interface HostCommunicator extends Communicator {
      * @param output {@code count} times size elements, not the same memory
      * @param count elements of each part
      * @param type element type
-     * @param mode when to return
-     * @return {@link #COMPLETE} or a request
      */
-    long allToAll(long input, long output, long count, DataType type, Mode mode);
+    void allToAll(long input, long output, long count, DataType type);
 
     /**
      * Sends parts of different sizes from each rank to each rank.
@@ -168,56 +135,41 @@ public non-sealed interface HostCommunicator extends Communicator {
      * @param inputCounts elements for each rank
      * @param outputCounts elements from each rank
      * @param type element type
-     * @param mode when to return
-     * @return {@link #COMPLETE} or a request
      */
-    long allToAllV(
-            long input,
-            long output,
-            long[] inputCounts,
-            long[] outputCounts,
-            DataType type,
-            Mode mode);
+    void allToAllV(long input, long output, long[] inputCounts, long[] outputCounts, DataType type);
 
     /**
-     * Sends to a peer.
+     * Starts a send to a peer. Must not wait for the peer.
      *
      * @param address the elements
      * @param count number of elements
      * @param type element type
      * @param peer a rank, never this one
      * @param tag not negative
-     * @param mode when to return
      * @return {@link #COMPLETE} or a request
      */
-    long send(long address, long count, DataType type, int peer, int tag, Mode mode);
+    long send(long address, long count, DataType type, int peer, int tag);
 
     /**
-     * Receives from a peer. In {@link Mode#NONBLOCKING} it always returns a request, because {@link
-     * #await} returns the sender.
+     * Starts a receive from a peer. It always returns a request, because {@link #await} returns the
+     * sender.
      *
      * @param address where to store the elements
      * @param count number of elements
      * @param type element type
      * @param peer a rank, never this one, or {@link #ANY_SOURCE}
      * @param tag not negative
-     * @param mode when to return
      * @return {@link #COMPLETE} or a request
      */
-    long recv(long address, long count, DataType type, int peer, int tag, Mode mode);
+    long recv(long address, long count, DataType type, int peer, int tag);
 
-    /**
-     * Completes when all ranks have called it.
-     *
-     * @param mode when to return
-     * @return {@link #COMPLETE} or a request
-     */
-    long barrier(Mode mode);
+    /** Completes when all ranks have called it. */
+    void barrier();
 
     /**
      * Returns whether a request is complete. The engine calls {@link #await} afterwards.
      *
-     * @param request a request of an operation
+     * @param request a request of a message
      * @return true if {@link #await} would return at once
      */
     boolean test(long request);
@@ -225,7 +177,7 @@ public non-sealed interface HostCommunicator extends Communicator {
     /**
      * Blocks until a request is complete, and frees it.
      *
-     * @param request a request of an operation
+     * @param request a request of a message
      * @return the rank of the sender for a receive, otherwise -1
      */
     int await(long request);

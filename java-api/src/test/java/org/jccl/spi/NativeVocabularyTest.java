@@ -53,11 +53,6 @@ class NativeVocabularyTest {
         assertThat(NativeStatus.of(100)).isSameAs(NativeStatus.INTERNAL);
     }
 
-    @Test
-    void modes() {
-        assertThat(HEADER.ofEnum("Mode")).isEqualTo(names(HostCommunicator.Mode.values()));
-    }
-
     /** A shim that numbers one of them itself would compile, in a namespace of its own. */
     @Test
     void nobodyElseNumbersThem() throws IOException {

@@ -45,14 +45,13 @@ final class MpiCommunicator implements HostCommunicator {
     }
 
     @Override
-    public long broadcast(long address, long count, DataType type, int root, Mode mode) {
-        return done(MpiNative.broadcast(handle, address, count, type.ordinal(), root));
+    public void broadcast(long address, long count, DataType type, int root) {
+        MpiErrors.answered(MpiNative.broadcast(handle, address, count, type.ordinal(), root));
     }
 
     @Override
-    public long allReduce(
-            long input, long output, long count, DataType type, ReduceOp op, Mode mode) {
-        return done(
+    public void allReduce(long input, long output, long count, DataType type, ReduceOp op) {
+        MpiErrors.answered(
                 MpiNative.allReduce(
                         handle,
                         input,
@@ -64,9 +63,8 @@ final class MpiCommunicator implements HostCommunicator {
     }
 
     @Override
-    public long reduce(
-            long input, long output, long count, DataType type, ReduceOp op, int root, Mode mode) {
-        return done(
+    public void reduce(long input, long output, long count, DataType type, ReduceOp op, int root) {
+        MpiErrors.answered(
                 MpiNative.reduce(
                         handle,
                         input,
@@ -79,29 +77,28 @@ final class MpiCommunicator implements HostCommunicator {
     }
 
     @Override
-    public long allGather(long input, long output, long count, DataType type, Mode mode) {
-        return done(MpiNative.allGather(handle, input, output, count, type.ordinal()));
+    public void allGather(long input, long output, long count, DataType type) {
+        MpiErrors.answered(MpiNative.allGather(handle, input, output, count, type.ordinal()));
     }
 
     @Override
-    public long allGatherV(long input, long output, long[] counts, DataType type, Mode mode) {
-        return done(MpiNative.allGatherV(handle, input, output, counts, type.ordinal()));
+    public void allGatherV(long input, long output, long[] counts, DataType type) {
+        MpiErrors.answered(MpiNative.allGatherV(handle, input, output, counts, type.ordinal()));
     }
 
     @Override
-    public long gather(long input, long output, long count, DataType type, int root, Mode mode) {
-        return done(MpiNative.gather(handle, input, output, count, type.ordinal(), root));
+    public void gather(long input, long output, long count, DataType type, int root) {
+        MpiErrors.answered(MpiNative.gather(handle, input, output, count, type.ordinal(), root));
     }
 
     @Override
-    public long scatter(long input, long output, long count, DataType type, int root, Mode mode) {
-        return done(MpiNative.scatter(handle, input, output, count, type.ordinal(), root));
+    public void scatter(long input, long output, long count, DataType type, int root) {
+        MpiErrors.answered(MpiNative.scatter(handle, input, output, count, type.ordinal(), root));
     }
 
     @Override
-    public long reduceScatter(
-            long input, long output, long count, DataType type, ReduceOp op, Mode mode) {
-        return done(
+    public void reduceScatter(long input, long output, long count, DataType type, ReduceOp op) {
+        MpiErrors.answered(
                 MpiNative.reduceScatter(
                         handle,
                         input,
@@ -113,9 +110,8 @@ final class MpiCommunicator implements HostCommunicator {
     }
 
     @Override
-    public long reduceScatterV(
-            long input, long output, long[] counts, DataType type, ReduceOp op, Mode mode) {
-        return done(
+    public void reduceScatterV(long input, long output, long[] counts, DataType type, ReduceOp op) {
+        MpiErrors.answered(
                 MpiNative.reduceScatterV(
                         handle,
                         input,
@@ -127,51 +123,33 @@ final class MpiCommunicator implements HostCommunicator {
     }
 
     @Override
-    public long allToAll(long input, long output, long count, DataType type, Mode mode) {
-        return done(MpiNative.allToAll(handle, input, output, count, type.ordinal()));
+    public void allToAll(long input, long output, long count, DataType type) {
+        MpiErrors.answered(MpiNative.allToAll(handle, input, output, count, type.ordinal()));
     }
 
     @Override
-    public long allToAllV(
-            long input,
-            long output,
-            long[] inputCounts,
-            long[] outputCounts,
-            DataType type,
-            Mode mode) {
-        return done(
+    public void allToAllV(
+            long input, long output, long[] inputCounts, long[] outputCounts, DataType type) {
+        MpiErrors.answered(
                 MpiNative.allToAllV(
                         handle, input, output, inputCounts, outputCounts, type.ordinal()));
     }
 
     @Override
-    public long barrier(Mode mode) {
-        return done(MpiNative.barrier(handle));
+    public void barrier() {
+        MpiErrors.answered(MpiNative.barrier(handle));
     }
 
     @Override
-    public long send(long address, long count, DataType type, int peer, int tag, Mode mode) {
-        return begun(MpiNative.send(handle, address, count, type.ordinal(), peer, tag), mode);
+    public long send(long address, long count, DataType type, int peer, int tag) {
+        return MpiErrors.answered(
+                MpiNative.send(handle, address, count, type.ordinal(), peer, tag));
     }
 
     @Override
-    public long recv(long address, long count, DataType type, int peer, int tag, Mode mode) {
-        return begun(MpiNative.recv(handle, address, count, type.ordinal(), peer, tag), mode);
-    }
-
-    private long begun(long request, Mode mode) {
-        MpiErrors.answered(request);
-        if (mode == Mode.NONBLOCKING) {
-            return request;
-        }
-        await(request);
-        return COMPLETE;
-    }
-
-    /** Collectives block in every mode. */
-    private static long done(int status) {
-        MpiErrors.answered(status);
-        return COMPLETE;
+    public long recv(long address, long count, DataType type, int peer, int tag) {
+        return MpiErrors.answered(
+                MpiNative.recv(handle, address, count, type.ordinal(), peer, tag));
     }
 
     @Override

@@ -43,8 +43,6 @@ final class JobMain {
 
     private static final int OVERLAPPED = 4_000_000;
 
-    private static final HostCommunicator.Mode STARTED = HostCommunicator.Mode.NONBLOCKING;
-
     /** Elements of the calls that never return. */
     static final int STUCK = 77;
 
@@ -403,10 +401,8 @@ final class JobMain {
             boolean receives = world.rank() == 1;
             long request =
                     receives
-                            ? communicator.recv(
-                                    tensor.address(), OVERLAPPED, DataType.INT32, 0, 0, STARTED)
-                            : communicator.send(
-                                    tensor.address(), OVERLAPPED, DataType.INT32, 1, 0, STARTED);
+                            ? communicator.recv(tensor.address(), OVERLAPPED, DataType.INT32, 0, 0)
+                            : communicator.send(tensor.address(), OVERLAPPED, DataType.INT32, 1, 0);
             int[] found = new int[OVERLAPPED];
             for (int i = 0; i < 600 && !allAre(found, 1); i++) {
                 LockSupport.parkNanos(expires(Duration.ofMillis(100)).toNanos());
@@ -478,10 +474,10 @@ final class JobMain {
             if (world.rank() == 1) {
                 sendUntilFull(plain, one); // the first messages go another way
                 send(plain, last);
-                plain.barrier(HostCommunicator.Mode.BLOCKING);
+                plain.barrier();
                 int room = sendUntilFull(plain, one);
                 send(plain, last);
-                plain.barrier(HostCommunicator.Mode.BLOCKING);
+                plain.barrier();
                 Thread.sleep(300);
                 for (int i = 0; i < room; i++) {
                     send(plain, one);
@@ -496,16 +492,9 @@ final class JobMain {
                 for (int i = 0; i < 2; i++) {
                     Thread.sleep(1000);
                     receiveUntil(plain, one, 2);
-                    plain.barrier(HostCommunicator.Mode.BLOCKING);
+                    plain.barrier();
                 }
-                long sent =
-                        checked.send(
-                                last.address(),
-                                1,
-                                DataType.INT32,
-                                1,
-                                0,
-                                HostCommunicator.Mode.NONBLOCKING);
+                long sent = checked.send(last.address(), 1, DataType.INT32, 1, 0);
                 Thread.sleep(1000);
                 boolean ended = false;
                 for (int i = 0; i < 1500 && !(ended = checked.test(sent)); i++) {
@@ -522,14 +511,7 @@ final class JobMain {
     /** Returns how many sends were complete at once, while the other rank called nothing. */
     private static int sendUntilFull(HostCommunicator communicator, Tensor tensor) {
         for (int sent = 0; sent < 1000; sent++) {
-            long request =
-                    communicator.send(
-                            tensor.address(),
-                            1,
-                            DataType.INT32,
-                            0,
-                            0,
-                            HostCommunicator.Mode.NONBLOCKING);
+            long request = communicator.send(tensor.address(), 1, DataType.INT32, 0, 0);
             boolean full = !communicator.test(request);
             communicator.await(request);
             if (full) {
@@ -540,14 +522,12 @@ final class JobMain {
     }
 
     private static void send(HostCommunicator communicator, Tensor tensor) {
-        communicator.send(
-                tensor.address(), 1, DataType.INT32, 0, 0, HostCommunicator.Mode.BLOCKING);
+        communicator.await(communicator.send(tensor.address(), 1, DataType.INT32, 0, 0));
     }
 
     private static void receive(HostCommunicator communicator, Tensor tensor) {
         int peer = 1 - MpiErrors.answered(MpiNative.worldRank());
-        communicator.recv(
-                tensor.address(), 1, DataType.INT32, peer, 0, HostCommunicator.Mode.BLOCKING);
+        communicator.await(communicator.recv(tensor.address(), 1, DataType.INT32, peer, 0));
     }
 
     private static void receiveUntil(HostCommunicator communicator, Tensor tensor, int last) {

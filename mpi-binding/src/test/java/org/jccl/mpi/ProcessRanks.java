@@ -12,6 +12,7 @@ import org.jccl.Store;
 import org.jccl.conformance.Capability;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.Rank;
+import org.jccl.conformance.RankTensors;
 import org.jccl.conformance.Ranks;
 import org.jccl.spi.BackendProvider.World;
 import org.jccl.store.PrefixStore;
@@ -122,8 +123,9 @@ final class ProcessRanks implements Ranks {
     }
 
     private void runHere(Store mine, int size, Duration timeout, Body body) {
-        try (ProcessGroup group = backend.join(mine, world.rank(), size, timeout)) {
-            body.run(new Rank(group, mine, backend));
+        try (RankTensors tensors = new RankTensors();
+                ProcessGroup group = backend.join(mine, world.rank(), size, timeout)) {
+            body.run(new Rank(group, mine, backend, tensors));
         } catch (RuntimeException | Error e) {
             throw e;
         } catch (Exception e) {

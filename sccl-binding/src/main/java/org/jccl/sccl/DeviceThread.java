@@ -26,8 +26,16 @@ final class DeviceThread {
     /** The interval at which a waiting thread checks whether it must give up. */
     private static final long SLICE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
+    private static final boolean MANY_CORES = Runtime.getRuntime().availableProcessors() > 2;
+
     /** As many polls of a volatile field as a thread makes before it sleeps, on larger machines. */
-    private static final int SPINS = Runtime.getRuntime().availableProcessors() > 2 ? 2000 : 0;
+    private static final int SPINS = MANY_CORES ? 2000 : 0;
+
+    /**
+     * As many times a caller looks for the end of its call before it sleeps. On a small machine it
+     * yields in between: most calls end in the time that it takes to sleep and to be woken.
+     */
+    private static final int LOOKS = MANY_CORES ? SPINS : 50;
 
     /** How long an asking thread waits for an answer at most. */
     private static final long ANSWER_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
@@ -215,11 +223,15 @@ final class DeviceThread {
 
     /** Returns false if the calls have not returned when the wait must end. */
     private boolean await(DeviceCall call, long until) {
-        for (int spins = 0; spins < SPINS; spins++) {
+        for (int looks = 0; looks < LOOKS; looks++) {
             if (call.state() == DeviceCall.State.IDLE) {
                 return true;
             }
-            Thread.onSpinWait();
+            if (MANY_CORES) {
+                Thread.onSpinWait();
+            } else {
+                Thread.yield();
+            }
         }
         boolean interrupted = false;
         boolean returned = true;

@@ -22,7 +22,7 @@ class BatchTest {
     private final ByteBuffer memory = ByteBuffer.allocateDirect(8).order(ByteOrder.nativeOrder());
     private final AtomicInteger freed = new AtomicInteger();
     private final ProcessGroup group =
-            TestGroups.world(new InMemoryProvider(false), HashStore.create(TIMEOUT), 0, 1, TIMEOUT);
+            TestGroups.world(new InMemoryProvider(), HashStore.create(TIMEOUT), 0, 1, TIMEOUT);
 
     @AfterEach
     void leave() {

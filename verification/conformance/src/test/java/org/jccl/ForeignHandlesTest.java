@@ -30,7 +30,7 @@ class ForeignHandlesTest {
     private final Tensor own = Tensor.copyOf(new float[1]);
     private final Tensor other = Tensor.copyOf(new float[1]);
     private final ProcessGroup group =
-            TestGroups.world(new InMemoryProvider(false), HashStore.create(TIMEOUT), 0, 1, TIMEOUT);
+            TestGroups.world(new InMemoryProvider(), HashStore.create(TIMEOUT), 0, 1, TIMEOUT);
 
     @AfterEach
     void leave() {

@@ -48,7 +48,7 @@ class LeaksTest {
 
         private static ProcessGroup loseGroup() {
             return TestGroups.world(
-                    new InMemoryProvider(false), HashStore.create(TIMEOUT), 0, 1, TIMEOUT);
+                    new InMemoryProvider(), HashStore.create(TIMEOUT), 0, 1, TIMEOUT);
         }
     }
 

@@ -61,7 +61,7 @@ class ObjectCodecTest {
     }
 
     private static void onRanks(Body body) {
-        InMemoryProvider provider = new InMemoryProvider(false);
+        InMemoryProvider provider = new InMemoryProvider();
         ConformanceBackend backend =
                 (store, rank, size, timeout) ->
                         TestGroups.world(provider, store, rank, size, timeout);

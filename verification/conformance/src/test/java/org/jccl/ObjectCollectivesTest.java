@@ -20,7 +20,7 @@ class ObjectCollectivesTest {
     private static final byte[] VALUE = {1, 2};
 
     private final ProcessGroup group =
-            TestGroups.world(new InMemoryProvider(false), HashStore.create(TIMEOUT), 0, 1, TIMEOUT);
+            TestGroups.world(new InMemoryProvider(), HashStore.create(TIMEOUT), 0, 1, TIMEOUT);
 
     @AfterEach
     void leave() {

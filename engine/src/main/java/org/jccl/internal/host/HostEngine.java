@@ -22,7 +22,6 @@ import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Durations;
 import org.jccl.spi.HostCommunicator;
-import org.jccl.spi.HostCommunicator.Mode;
 import org.jccl.spi.OperationKind;
 import org.jccl.spi.Polling;
 
@@ -42,14 +41,7 @@ public final class HostEngine extends Engine implements MemoryUses.Group {
 
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
-    /**
-     * How many collectives a library may have begun and not ended: one looks at all of them each
-     * time it is asked about any, and another ends the process when it has tens of thousands.
-     */
-    static final int MAX_STARTED = 128;
-
     private final HostCommunicator communicator;
-    private final boolean startsCollectives;
 
     /** Whether a thread inside a collective may never return. */
     private final boolean endless;
@@ -61,9 +53,6 @@ public final class HostEngine extends Engine implements MemoryUses.Group {
 
     /** Held while a collective is called. */
     private final CallLock queueLock = new CallLock(failure::isSet);
-
-    /** Collectives that the library has begun, guarded by the queue lock. */
-    private final ArrayDeque<HostWork> started = new ArrayDeque<>();
 
     // Guarded by the monitor of the running operations.
     private final ArrayDeque<HostWork> queue = new ArrayDeque<>();
@@ -86,7 +75,6 @@ public final class HostEngine extends Engine implements MemoryUses.Group {
             TensorLocation location) {
         super(communicator, context, timeout, detector);
         this.communicator = communicator;
-        this.startsCollectives = communicator.capabilities().has(Feature.NONBLOCKING_COLLECTIVES);
         this.endless = communicator.capabilities().has(Feature.ENDLESS_COLLECTIVES);
         this.location = location;
         this.staging = location.staging(communicator, failure);
@@ -117,7 +105,7 @@ public final class HostEngine extends Engine implements MemoryUses.Group {
                 }
             }
             if (collective) {
-                startQueue();
+                wakeWorker();
                 return work;
             }
         } finally {
@@ -125,12 +113,9 @@ public final class HostEngine extends Engine implements MemoryUses.Group {
         }
         try {
             location.enter();
-            long request =
-                    staging.stages(work)
-                            ? staging.start(work)
-                            : work.call(communicator, Mode.NONBLOCKING);
+            long request = staging.stages(work) ? staging.start(work) : work.call(communicator);
             if (request == HostCommunicator.COMPLETE) {
-                finish(work, work.kind == OperationKind.RECV ? work.peer : -1, null);
+                finish(work, -1, null);
             } else {
                 work.started(request);
             }
@@ -172,37 +157,7 @@ public final class HostEngine extends Engine implements MemoryUses.Group {
         }
     }
 
-    /**
-     * Has the queued works run: on the calling thread as long as none of them blocks, otherwise on
-     * the worker.
-     */
-    private void startQueue() {
-        // The holder of the lock may already have seen an empty queue: then the worker is needed.
-        if (!startsCollectives || !queueLock.tryLock()) {
-            wakeWorker();
-            return;
-        }
-        try {
-            while (true) {
-                HostWork head;
-                synchronized (running) {
-                    head = queue.peek();
-                    if (head == null) {
-                        return;
-                    }
-                    if (staging.stages(head) || isFull()) {
-                        break;
-                    }
-                    taken = queue.remove();
-                }
-                runQueued(head);
-            }
-        } finally {
-            queueLock.unlock();
-        }
-        wakeWorker();
-    }
-
+    /** Has the worker run the queued works. */
     private void wakeWorker() {
         try {
             synchronized (running) {
@@ -288,19 +243,8 @@ public final class HostEngine extends Engine implements MemoryUses.Group {
         }
     }
 
-    /** Whether the library must end a collective before it begins another one. */
-    private boolean isFull() {
-        if (started.size() >= MAX_STARTED) {
-            started.removeIf(HostWork::isDone);
-        }
-        return started.size() >= MAX_STARTED;
-    }
-
     /** Runs a work that was taken from the queue. The caller has the queue lock. */
     private void runQueued(HostWork work) {
-        while (isFull()) {
-            await(started.peek());
-        }
         if (failure.isSet()) {
             refuse(work);
             return;
@@ -312,13 +256,7 @@ public final class HostEngine extends Engine implements MemoryUses.Group {
             if (staging.stages(work)) {
                 staging.run(work);
             } else {
-                Mode mode = startsCollectives ? Mode.NONBLOCKING : Mode.BLOCKING;
-                long request = work.call(communicator, mode);
-                if (request != HostCommunicator.COMPLETE) {
-                    started.add(work);
-                    work.started(request);
-                    return;
-                }
+                work.call(communicator);
             }
         } catch (Throwable e) {
             cause = notStarted(e, work);
@@ -389,7 +327,6 @@ public final class HostEngine extends Engine implements MemoryUses.Group {
                     staging.stages(work)
                             ? staging.await(work.request())
                             : communicator.await(work.request());
-            awaitCollectivesBefore(work);
         } catch (Throwable e) {
             boolean askable = e instanceof PeerLostException || e instanceof MismatchException;
             boolean asks = askable && !failure.isSet() && detector.asks();
@@ -442,27 +379,9 @@ public final class HostEngine extends Engine implements MemoryUses.Group {
     }
 
     private boolean isReady(HostWork work) {
-        boolean ended =
-                staging.stages(work)
-                        ? staging.test(work.request())
-                        : communicator.test(work.request());
-        return ended
-                && (work.kind != OperationKind.BARRIER
-                        || collectivesBefore(work).stream().allMatch(HostWork::isCompleted));
-    }
-
-    /** A library may complete a barrier before a collective that was started earlier, or failed. */
-    private void awaitCollectivesBefore(Operation operation) {
-        if (operation.kind == OperationKind.BARRIER) {
-            collectivesBefore(operation).forEach(this::await);
-            if (failure.isSet()) {
-                throw failure.forLaterCall(contextOf(operation));
-            }
-        }
-    }
-
-    private List<HostWork> collectivesBefore(Operation barrier) {
-        return running.startedBefore(barrier, HostWork.class);
+        return staging.stages(work)
+                ? staging.test(work.request())
+                : communicator.test(work.request());
     }
 
     /** Ends a work. Closing waits for running operations, so the work leaves their list last. */
@@ -503,15 +422,12 @@ public final class HostEngine extends Engine implements MemoryUses.Group {
                     return staging.await(staging.start(operation));
                 }
                 staging.run(operation);
-            } else if (operation.kind == OperationKind.RECV) {
-                long request = operation.call(communicator, Mode.NONBLOCKING);
-                return request == HostCommunicator.COMPLETE
-                        ? operation.peer
-                        : communicator.await(request);
             } else {
-                operation.call(communicator, Mode.BLOCKING);
+                long request = operation.call(communicator);
+                if (request != HostCommunicator.COMPLETE) {
+                    return communicator.await(request);
+                }
             }
-            awaitCollectivesBefore(operation);
             return -1;
         } catch (Throwable e) {
             cause = collective ? notStarted(e, operation) : failed(e, operation);

@@ -4,7 +4,6 @@ import org.jccl.internal.memory.ScratchMemory;
 import org.jccl.internal.operation.BounceBuffer;
 import org.jccl.internal.operation.Operation;
 import org.jccl.spi.HostCommunicator;
-import org.jccl.spi.HostCommunicator.Mode;
 
 /**
  * Copies collectives whose parts are not contiguous, as the library needs. Everything else the
@@ -28,7 +27,7 @@ public final class PartsStaging implements Staging {
     @Override
     public void run(Operation operation) {
         copy(operation, () -> bounce.before(operation));
-        operation.call(communicator, Mode.BLOCKING);
+        operation.call(communicator);
         copy(operation, () -> bounce.after(operation));
     }
 

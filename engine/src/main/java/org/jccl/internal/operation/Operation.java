@@ -10,7 +10,6 @@ import org.jccl.Work;
 import org.jccl.internal.memory.Memory;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.HostCommunicator;
-import org.jccl.spi.HostCommunicator.Mode;
 import org.jccl.spi.OperationKind;
 import org.jccl.spi.StreamCommunicator;
 
@@ -237,28 +236,32 @@ public class Operation {
      * Calls a library that works on the host.
      *
      * @param communicator of the engine
-     * @param mode when to return
-     * @return the communicator's answer
+     * @return the request of a message, or {@link HostCommunicator#COMPLETE}
      */
-    public final long call(HostCommunicator communicator, Mode mode) {
-        return switch (kind) {
-            case BROADCAST -> communicator.broadcast(output, count, type, peer, mode);
-            case ALL_REDUCE -> communicator.allReduce(input, output, count, type, op, mode);
-            case REDUCE -> communicator.reduce(input, output, count, type, op, peer, mode);
-            case ALL_GATHER -> communicator.allGather(input, output, count, type, mode);
-            case ALL_GATHER_V -> communicator.allGatherV(input, output, outputCounts, type, mode);
-            case GATHER -> communicator.gather(input, output, count, type, peer, mode);
-            case SCATTER -> communicator.scatter(input, output, count, type, peer, mode);
-            case REDUCE_SCATTER -> communicator.reduceScatter(input, output, count, type, op, mode);
+    public final long call(HostCommunicator communicator) {
+        switch (kind) {
+            case BROADCAST -> communicator.broadcast(output, count, type, peer);
+            case ALL_REDUCE -> communicator.allReduce(input, output, count, type, op);
+            case REDUCE -> communicator.reduce(input, output, count, type, op, peer);
+            case ALL_GATHER -> communicator.allGather(input, output, count, type);
+            case ALL_GATHER_V -> communicator.allGatherV(input, output, outputCounts, type);
+            case GATHER -> communicator.gather(input, output, count, type, peer);
+            case SCATTER -> communicator.scatter(input, output, count, type, peer);
+            case REDUCE_SCATTER -> communicator.reduceScatter(input, output, count, type, op);
             case REDUCE_SCATTER_V ->
-                    communicator.reduceScatterV(input, output, inputCounts, type, op, mode);
-            case ALL_TO_ALL -> communicator.allToAll(input, output, count, type, mode);
+                    communicator.reduceScatterV(input, output, inputCounts, type, op);
+            case ALL_TO_ALL -> communicator.allToAll(input, output, count, type);
             case ALL_TO_ALL_V ->
-                    communicator.allToAllV(input, output, inputCounts, outputCounts, type, mode);
-            case SEND -> communicator.send(input, count, type, peer, tag, mode);
-            case RECV -> communicator.recv(output, count, type, peer, tag, mode);
-            case BARRIER -> communicator.barrier(mode);
-        };
+                    communicator.allToAllV(input, output, inputCounts, outputCounts, type);
+            case SEND -> {
+                return communicator.send(input, count, type, peer, tag);
+            }
+            case RECV -> {
+                return communicator.recv(output, count, type, peer, tag);
+            }
+            case BARRIER -> communicator.barrier();
+        }
+        return HostCommunicator.COMPLETE;
     }
 
     /**

@@ -283,24 +283,6 @@ public final class RunningOperations {
     }
 
     /**
-     * Returns the collectives that must be complete before a barrier is; the library may complete
-     * the barrier earlier.
-     *
-     * @param kind the class of those that are asked for
-     */
-    public synchronized <T extends Operation> List<T> startedBefore(
-            Operation barrier, Class<T> kind) {
-        if (running.size() == 1) {
-            return List.of(); // only the barrier, as most often
-        }
-        return running.stream()
-                .filter(each -> each.kind.isCollective() && each.sequence < barrier.sequence)
-                .filter(kind::isInstance)
-                .map(kind::cast)
-                .toList();
-    }
-
-    /**
      * Operations that take a long time.
      *
      * @param stuck those that may be stuck, for comparing ranks

@@ -15,7 +15,6 @@ import org.jccl.spi.CleanUp;
 import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.DeviceRuntime.Copy;
 import org.jccl.spi.HostCommunicator;
-import org.jccl.spi.HostCommunicator.Mode;
 import org.jccl.spi.OperationKind;
 
 /** Carries every operation through host memory: down from the device, the library, up again. */
@@ -86,7 +85,7 @@ final class HostMemoryStaging implements Staging {
     public void run(Operation operation) {
         location.awaitCaller(operation, polling);
         if (operation.kind == OperationKind.BARRIER) {
-            operation.call(communicator, Mode.BLOCKING);
+            operation.call(communicator);
             return;
         }
         Transfer transfer = new Transfer(this, operation);

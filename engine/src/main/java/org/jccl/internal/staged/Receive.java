@@ -1,7 +1,6 @@
 package org.jccl.internal.staged;
 
 import org.jccl.internal.operation.Operation;
-import org.jccl.spi.HostCommunicator.Mode;
 
 /**
  * A receive: the library has it from the beginning. What came is copied up to the device once the
@@ -23,8 +22,7 @@ final class Receive extends Message {
                             operation.count,
                             operation.type,
                             operation.peer,
-                            operation.tag,
-                            Mode.NONBLOCKING);
+                            operation.tag);
         } catch (RuntimeException e) {
             transfer.end();
             throw e;

@@ -6,7 +6,6 @@ import org.jccl.GroupAbortedException;
 import org.jccl.internal.operation.Operation;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.HostCommunicator;
-import org.jccl.spi.HostCommunicator.Mode;
 
 /** A send: once a thread of its own has copied it down from the device, the library has it. */
 final class Send extends Message {
@@ -24,12 +23,7 @@ final class Send extends Message {
         transfer.copyDown();
         transfer.awaitCopy();
         return staging.communicator.send(
-                transfer.address(),
-                operation.count,
-                operation.type,
-                operation.peer,
-                operation.tag,
-                Mode.NONBLOCKING);
+                transfer.address(), operation.count, operation.type, operation.peer, operation.tag);
     }
 
     @Override

@@ -2,7 +2,6 @@ package org.jccl.internal.staged;
 
 import org.jccl.internal.operation.Operation;
 import org.jccl.spi.CleanUp;
-import org.jccl.spi.HostCommunicator.Mode;
 import org.jccl.spi.OperationKind;
 
 /**
@@ -100,7 +99,7 @@ final class Transfer {
         // Only the root has all the parts.
         host.input = operation.kind == OperationKind.SCATTER && !root ? 0 : input.address();
         host.output = operation.kind == OperationKind.GATHER && !root ? 0 : output.address();
-        host.call(staging.communicator, Mode.BLOCKING);
+        host.call(staging.communicator);
     }
 
     /** Gives the host memory back, unless a copy or, after a failure, the library may use it. */

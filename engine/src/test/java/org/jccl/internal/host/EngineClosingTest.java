@@ -79,10 +79,9 @@ class EngineClosingTest {
     }
 
     /** Whatever is under way when a group is closed, nothing reaches a communicator afterwards. */
-    private static void neverAfterTheEnd(boolean startsCollectives, Way way) throws Exception {
+    private static void neverAfterTheEnd(Way way) throws Exception {
         for (int i = 0; i < ROUNDS; i++) {
             ScriptedCommunicator communicator = new ScriptedCommunicator();
-            communicator.startsCollectives = startsCollectives;
             communicator.completesAtOnce = true;
             HostEngine engine = engine(communicator);
             CountDownLatch ready = new CountDownLatch(1);
@@ -109,21 +108,18 @@ class EngineClosingTest {
 
     @Test
     void aMessageNeverReachesAFreedCommunicator() throws Exception {
-        neverAfterTheEnd(false, engine -> submit(engine, OperationKind.SEND));
+        neverAfterTheEnd(engine -> submit(engine, OperationKind.SEND));
     }
 
     @Test
     void aCollectiveNeverReachesAFreedCommunicator() throws Exception {
-        neverAfterTheEnd(true, engine -> submit(engine, OperationKind.ALL_REDUCE));
-        neverAfterTheEnd(false, engine -> submit(engine, OperationKind.ALL_REDUCE));
-        neverAfterTheEnd(
-                false, engine -> engine.run(fill(engine.borrow(), OperationKind.ALL_REDUCE)));
+        neverAfterTheEnd(engine -> submit(engine, OperationKind.ALL_REDUCE));
+        neverAfterTheEnd(engine -> engine.run(fill(engine.borrow(), OperationKind.ALL_REDUCE)));
     }
 
     @Test
     void aBatchNeverReachesAFreedCommunicator() throws Exception {
         neverAfterTheEnd(
-                false,
                 engine ->
                         engine.submitBatch(
                                 List.of(fill(engine.newOperation(), OperationKind.SEND))));
@@ -133,7 +129,6 @@ class EngineClosingTest {
     void anAbortNeverReachesAFreedCommunicator() throws Exception {
         JcclException enough = new PeerLostException(FailureContext.NONE, "enough");
         neverAfterTheEnd(
-                true,
                 engine -> {
                     submit(engine, OperationKind.RECV).isCompleted();
                     engine.watch(System.nanoTime());
@@ -221,7 +216,7 @@ class EngineClosingTest {
 
     @Test
     void anAbortThatFailsStillEndsTheWorks() {
-        library.startsCollectives = true;
+        library.block();
         HostEngine engine = engine(library);
         Work work = submit(engine, OperationKind.ALL_REDUCE);
         library.abortFailure = new NativeException(FailureContext.NONE, "library", 1, "no abort");
@@ -245,9 +240,8 @@ class EngineClosingTest {
 
     @Test
     void aStartedWorkWithAFutureIs() throws Exception {
-        library.startsCollectives = true;
         HostEngine engine = engine(library);
-        CompletableFuture<Void> future = submit(engine, OperationKind.ALL_REDUCE).toFuture();
+        CompletableFuture<Void> future = submit(engine, OperationKind.SEND).toFuture();
         library.complete(1);
         future.get(20, TimeUnit.SECONDS);
         engine.close(TIMEOUT);

@@ -109,15 +109,6 @@ class HostEngineTest {
         return thread.get(20, TimeUnit.SECONDS);
     }
 
-    private static void awaitStart(Work work) throws InterruptedException {
-        HostWork started = (HostWork) work;
-        synchronized (started) {
-            while (started.request() == 0) {
-                started.wait();
-            }
-        }
-    }
-
     /** Other calls meet the abort of the communicator before the watchdog's next tick. */
     @Test
     void aGroupFailsAtOnceWithTheReasonOfASplitThatItsBindingGaveUp() {
@@ -289,42 +280,6 @@ class HostEngineTest {
     }
 
     @Test
-    void whatTheLibraryStartsIsIssuedOnTheCallingThread() {
-        library.startsCollectives = true;
-        long before = workers();
-        submit(engine(), OperationKind.ALL_REDUCE);
-        assertThat(library.calls()).containsExactly("allReduce");
-        assertThat(library.thread(0)).isSameAs(Thread.currentThread());
-        assertThat(workers()).as("threads to be woken by each call").isLessThanOrEqualTo(before);
-    }
-
-    private static long workers() {
-        return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.getName().startsWith("jccl-g-"))
-                .count();
-    }
-
-    @Test
-    void issuingDoesNotWaitForWhatMustBeStaged() throws Exception {
-        library.startsCollectives = true;
-        library.block();
-        HostEngine engine = engine();
-        HostWork staged = (HostWork) engine.newOperation();
-        fill(staged, OperationKind.ALL_GATHER, 0);
-        staged.outputParts = new long[] {1, 2};
-        engine.submit(staged);
-        Work next = submit(engine, OperationKind.ALL_REDUCE);
-        library.awaitCalls(1);
-        assertThat(library.thread(0).getName()).isEqualTo("jccl-g-0");
-        library.unblock();
-        awaitStart(next);
-        library.complete(1);
-        next.await();
-        assertThat(staged.isCompleted()).isTrue();
-        assertThat(library.calls()).containsExactly("allGather", "allReduce", "await");
-    }
-
-    @Test
     void messagesStartAtOnceBesideACollective() throws Exception {
         HostEngine engine = engine();
         library.block();
@@ -363,66 +318,6 @@ class HostEngineTest {
         library.complete(1);
         watchAfter(engine, Duration.ZERO);
         assertThat(((HostWork) send).isDone()).isTrue();
-    }
-
-    @Test
-    void aBarrierIsCompleteAfterTheCollectivesStartedBefore() throws Exception {
-        library.startsCollectives = true;
-        HostEngine engine = engine();
-        Work sum = submit(engine, OperationKind.ALL_REDUCE);
-        Work barrier = submit(engine, OperationKind.BARRIER);
-        // The worker may be the one that starts them, later; a work that waits for it is not
-        // complete.
-        awaitStart(sum);
-        awaitStart(barrier);
-        library.complete(2);
-        assertThat(barrier.isCompleted()).isFalse();
-        library.complete(1);
-        assertThat(barrier.isCompleted()).isTrue();
-        assertThat(((HostWork) sum).isDone()).isTrue();
-    }
-
-    @Test
-    void aSynchronousBarrierReturnsAfterTheCollectivesStartedBefore() throws Exception {
-        library.startsCollectives = true;
-        HostEngine engine = engine();
-        Work sum = submit(engine, OperationKind.ALL_REDUCE);
-        CompletableFuture<Throwable> barrier = inThread(() -> run(engine, OperationKind.BARRIER));
-        // The barrier itself is over when the engine waits for the sum.
-        library.awaitCalls(3);
-        assertThat(library.calls()).containsExactly("allReduce", "barrier", "await");
-        assertThat(barrier).isNotDone();
-        library.complete(1);
-        assertThat(outcome(barrier)).isNull();
-        assertThat(((HostWork) sum).isDone()).isTrue();
-    }
-
-    @Test
-    void aBarrierFailsWithACollectiveBeforeItThatFailed() throws Exception {
-        library.startsCollectives = true;
-        HostEngine engine = engine();
-        Work sum = submit(engine, OperationKind.ALL_REDUCE);
-        Work barrier = submit(engine, OperationKind.BARRIER);
-        awaitStart(sum);
-        awaitStart(barrier);
-        library.complete(2);
-        library.complete(1);
-        library.failedRequest = 1;
-        assertThatThrownBy(barrier::await).isInstanceOf(MismatchException.class);
-        assertThat(sum.exception()).isPresent();
-    }
-
-    @Test
-    void aSynchronousBarrierFailsWithACollectiveBeforeItThatFailed() {
-        library.startsCollectives = true;
-        HostEngine engine = engine();
-        Work sum = submit(engine, OperationKind.ALL_REDUCE);
-        library.complete(1);
-        library.failedRequest = 1;
-        assertThatThrownBy(() -> run(engine, OperationKind.BARRIER))
-                .isInstanceOf(MismatchException.class)
-                .hasMessageContaining("allReduce");
-        assertThat(sum.exception()).isPresent();
     }
 
     @Test
@@ -621,18 +516,18 @@ class HostEngineTest {
 
     @Test
     void closingWaitsForCollectivesLongerThanForMessages() throws Exception {
-        library.startsCollectives = true;
         HostEngine engine = engine();
+        library.block();
         Work sum = submit(engine, OperationKind.ALL_REDUCE);
         Thread closer = new Thread(() -> engine.close(Duration.ZERO));
         closer.start();
         // Many times longer than it asks again whether the work is complete.
         closer.join(200);
         assertThat(closer.isAlive()).isTrue();
-        library.complete(1);
+        library.unblock();
         closer.join();
         assertThat(sum.exception()).isEmpty();
-        assertThat(library.calls()).containsExactly("allReduce", "await", "close");
+        assertThat(library.calls()).containsExactly("allReduce", "close");
     }
 
     @Test
@@ -681,10 +576,10 @@ class HostEngineTest {
     }
 
     @Test
-    void memoryOfAnOperationThatTheLibraryKeepsIsNeverFreed() {
+    void memoryOfAnOperationThatTheLibraryKeepsIsNeverFreed() throws Exception {
         for (boolean abandons : List.of(false, true)) {
             ScriptedCommunicator communicator = new ScriptedCommunicator();
-            communicator.startsCollectives = true;
+            communicator.block();
             communicator.abandonsOperations = abandons;
             HostEngine engine = engine(communicator, Optional.empty(), 0);
             AtomicInteger freed = new AtomicInteger();
@@ -696,6 +591,7 @@ class HostEngineTest {
                 memory.close();
                 works.add(engine.submit(operation));
             }
+            communicator.awaitCalls(2);
             engine.fail(new GroupAbortedException(FailureContext.NONE, "aborted"));
             for (Work work : works) {
                 assertThatThrownBy(work::await).isInstanceOf(GroupAbortedException.class);

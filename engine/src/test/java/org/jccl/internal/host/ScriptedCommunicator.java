@@ -14,7 +14,6 @@ import org.jccl.MismatchException;
 import org.jccl.spi.Capabilities;
 import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.HostCommunicator;
-import org.jccl.spi.HostCommunicator.Mode;
 import org.jccl.spi.OperationKind;
 
 /** A communicator that does what a test says, and remembers how the engine called it. */
@@ -30,9 +29,6 @@ public final class ScriptedCommunicator implements InvocationHandler {
     private boolean blocked;
     private boolean aborted;
 
-    /** Whether collectives return requests; set before an engine is made. */
-    public boolean startsCollectives;
-
     /** Whether nothing ends its collectives; set before an engine is made. */
     public boolean endless;
 
@@ -45,7 +41,7 @@ public final class ScriptedCommunicator implements InvocationHandler {
     /** Thrown by the next operation. */
     public RuntimeException failure;
 
-    /** Run once inside the next blocking operation, where the caller has the turn. */
+    /** Run once inside the next collective, where the caller has the turn. */
     public Runnable inside = () -> {};
 
     /** Reported when asked. */
@@ -79,13 +75,6 @@ public final class ScriptedCommunicator implements InvocationHandler {
         return library;
     }
 
-    /** One whose collectives return requests. */
-    public static ScriptedCommunicator starting() {
-        ScriptedCommunicator library = new ScriptedCommunicator();
-        library.startsCollectives = true;
-        return library;
-    }
-
     public HostCommunicator communicator() {
         return (HostCommunicator)
                 Proxy.newProxyInstance(
@@ -104,13 +93,10 @@ public final class ScriptedCommunicator implements InvocationHandler {
                                 OperationKind.RECV,
                                 OperationKind.ALL_GATHER_V,
                                 OperationKind.ALL_TO_ALL_V);
-        if (endless) {
-            return all.with(Feature.ENDLESS_COLLECTIVES);
-        }
-        return startsCollectives ? all.with(Feature.NONBLOCKING_COLLECTIVES) : all;
+        return endless ? all.with(Feature.ENDLESS_COLLECTIVES) : all;
     }
 
-    /** From now on blocking operations block until {@link #unblock} or abort. */
+    /** From now on collectives block until {@link #unblock} or abort. */
     public synchronized void block() {
         blocked = true;
     }
@@ -178,7 +164,8 @@ public final class ScriptedCommunicator implements InvocationHandler {
                 yield throwUnlessNull(abortFailure);
             }
             case "close" -> throwUnlessNull(closeFailure);
-            default -> operation((Mode) arguments[arguments.length - 1]);
+            case "send", "recv" -> message();
+            default -> collective();
         };
     }
 
@@ -189,24 +176,30 @@ public final class ScriptedCommunicator implements InvocationHandler {
         return null;
     }
 
-    private long operation(Mode mode) throws InterruptedException {
+    private long message() {
+        throwFailure();
+        requests++;
+        if (completesAtOnce) {
+            complete.add(requests);
+        }
+        return requests;
+    }
+
+    private Object collective() throws InterruptedException {
+        throwFailure();
+        Runnable once = inside;
+        inside = () -> {};
+        once.run();
+        blockUnless(() -> !blocked);
+        return null;
+    }
+
+    private void throwFailure() {
         if (failure != null) {
             RuntimeException thrown = failure;
             failure = null;
             throw thrown;
         }
-        if (mode == Mode.NONBLOCKING) {
-            requests++;
-            if (completesAtOnce) {
-                complete.add(requests);
-            }
-            return requests;
-        }
-        Runnable once = inside;
-        inside = () -> {};
-        once.run();
-        blockUnless(() -> !blocked);
-        return 0;
     }
 
     private void blockUnless(java.util.function.BooleanSupplier ready) throws InterruptedException {

@@ -131,11 +131,11 @@ class TensorLocationTest {
     void whoeverCallsTheLibraryMakesTheDeviceCurrent() throws Exception {
         engine.submit(sum(engine.newOperation())).toFuture().get(20, TimeUnit.SECONDS);
         assertThat(entered).contains(library.thread(0)).doesNotContain(Thread.currentThread());
-        ScriptedCommunicator starting = ScriptedCommunicator.starting();
-        HostEngine other = engine(starting);
-        Work work = other.submit(sum(other.newOperation()));
+        HostWork message = sum((HostWork) engine.newOperation());
+        message.kind = OperationKind.SEND;
+        Work work = engine.submit(message);
         entered.clear();
-        starting.complete(1);
+        library.complete(1);
         work.await();
         assertThat(entered).contains(Thread.currentThread());
     }

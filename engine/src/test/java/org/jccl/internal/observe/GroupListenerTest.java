@@ -130,6 +130,7 @@ class GroupListenerTest {
             new ScriptedProvider(
                     config -> {
                         ScriptedCommunicator library = new ScriptedCommunicator();
+                        library.completesAtOnce = true;
                         libraries.add(library);
                         return library.communicator();
                     });

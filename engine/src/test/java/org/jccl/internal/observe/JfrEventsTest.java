@@ -75,6 +75,7 @@ class JfrEventsTest {
             recording.start();
             try (ProcessGroup world = world(library);
                     Tensor tensor = Tensor.allocate(Device.CPU, DataType.FLOAT32, 4)) {
+                library.completesAtOnce = true;
                 world.sync().send(tensor, 0, 5);
                 library.block();
                 Thread unblocker =
@@ -161,6 +162,7 @@ class JfrEventsTest {
                 // The first one is slower than any other.
                 world.sync().barrier();
                 recording.start();
+                library.completesAtOnce = true;
                 world.sync().send(tensor, 0, 5);
                 world.sync().barrier();
                 library.inside = () -> sleep(600);

@@ -1,7 +1,5 @@
 package com.example.threads;
 
-import static org.jccl.spi.HostCommunicator.Mode.NONBLOCKING;
-
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -85,6 +83,15 @@ final class QueuesCommunicator implements StreamCommunicator {
         }
     }
 
+    private void collective(long stream, Runnable collective) {
+        enqueue(
+                stream,
+                () -> {
+                    collective.run();
+                    return HostCommunicator.COMPLETE;
+                });
+    }
+
     private void enqueue(long stream, LongSupplier operation) {
         if (batch == null) {
             enqueue(stream, List.of(operation));
@@ -124,13 +131,13 @@ final class QueuesCommunicator implements StreamCommunicator {
 
     @Override
     public void broadcast(long address, long count, DataType type, int root, long stream) {
-        enqueue(stream, () -> threads.broadcast(address, count, type, root, NONBLOCKING));
+        collective(stream, () -> threads.broadcast(address, count, type, root));
     }
 
     @Override
     public void allReduce(
             long input, long output, long count, DataType type, ReduceOp op, long stream) {
-        enqueue(stream, () -> threads.allReduce(input, output, count, type, op, NONBLOCKING));
+        collective(stream, () -> threads.allReduce(input, output, count, type, op));
     }
 
     @Override
@@ -142,44 +149,44 @@ final class QueuesCommunicator implements StreamCommunicator {
             ReduceOp op,
             int root,
             long stream) {
-        enqueue(stream, () -> threads.reduce(input, output, count, type, op, root, NONBLOCKING));
+        collective(stream, () -> threads.reduce(input, output, count, type, op, root));
     }
 
     @Override
     public void allGather(long input, long output, long count, DataType type, long stream) {
-        enqueue(stream, () -> threads.allGather(input, output, count, type, NONBLOCKING));
+        collective(stream, () -> threads.allGather(input, output, count, type));
     }
 
     @Override
     public void allGatherV(long input, long output, long[] counts, DataType type, long stream) {
-        enqueue(stream, () -> threads.allGatherV(input, output, counts, type, NONBLOCKING));
+        collective(stream, () -> threads.allGatherV(input, output, counts, type));
     }
 
     @Override
     public void gather(long input, long output, long count, DataType type, int root, long stream) {
-        enqueue(stream, () -> threads.gather(input, output, count, type, root, NONBLOCKING));
+        collective(stream, () -> threads.gather(input, output, count, type, root));
     }
 
     @Override
     public void scatter(long input, long output, long count, DataType type, int root, long stream) {
-        enqueue(stream, () -> threads.scatter(input, output, count, type, root, NONBLOCKING));
+        collective(stream, () -> threads.scatter(input, output, count, type, root));
     }
 
     @Override
     public void reduceScatter(
             long input, long output, long count, DataType type, ReduceOp op, long stream) {
-        enqueue(stream, () -> threads.reduceScatter(input, output, count, type, op, NONBLOCKING));
+        collective(stream, () -> threads.reduceScatter(input, output, count, type, op));
     }
 
     @Override
     public void reduceScatterV(
             long input, long output, long[] counts, DataType type, ReduceOp op, long stream) {
-        enqueue(stream, () -> threads.reduceScatterV(input, output, counts, type, op, NONBLOCKING));
+        collective(stream, () -> threads.reduceScatterV(input, output, counts, type, op));
     }
 
     @Override
     public void allToAll(long input, long output, long count, DataType type, long stream) {
-        enqueue(stream, () -> threads.allToAll(input, output, count, type, NONBLOCKING));
+        collective(stream, () -> threads.allToAll(input, output, count, type));
     }
 
     @Override
@@ -190,25 +197,21 @@ final class QueuesCommunicator implements StreamCommunicator {
             long[] outputCounts,
             DataType type,
             long stream) {
-        enqueue(
-                stream,
-                () ->
-                        threads.allToAllV(
-                                input, output, inputCounts, outputCounts, type, NONBLOCKING));
+        collective(stream, () -> threads.allToAllV(input, output, inputCounts, outputCounts, type));
     }
 
     @Override
     public void send(long address, long count, DataType type, int peer, int tag, long stream) {
-        enqueue(stream, () -> threads.send(address, count, type, peer, tag, NONBLOCKING));
+        enqueue(stream, () -> threads.send(address, count, type, peer, tag));
     }
 
     @Override
     public void recv(long address, long count, DataType type, int peer, int tag, long stream) {
-        enqueue(stream, () -> threads.recv(address, count, type, peer, tag, NONBLOCKING));
+        enqueue(stream, () -> threads.recv(address, count, type, peer, tag));
     }
 
     @Override
     public void barrier(long stream) {
-        enqueue(stream, () -> threads.barrier(NONBLOCKING));
+        collective(stream, () -> threads.barrier());
     }
 }

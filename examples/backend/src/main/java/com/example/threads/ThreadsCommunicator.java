@@ -43,132 +43,109 @@ final class ThreadsCommunicator implements HostCommunicator {
     }
 
     @Override
-    public long broadcast(long address, long count, DataType type, int root, Mode mode) {
+    public void broadcast(long address, long count, DataType type, int root) {
         byte[] mine = rank == root ? read(address, count, type) : null;
         byte[][] received =
                 exchange("broadcast", type, count, root, toAll(mine), from(root, count, type));
         if (rank != root) {
             write(address, received[root]);
         }
-        return COMPLETE;
     }
 
     @Override
-    public long allReduce(
-            long input, long output, long count, DataType type, ReduceOp op, Mode mode) {
+    public void allReduce(long input, long output, long count, DataType type, ReduceOp op) {
         byte[][] given = toAll(read(input, count, type));
         byte[][] received =
                 exchange("allReduce", type, count, op, given, lengths(equal(count), type));
         write(output, Reduction.of(op, type, received)); // in the order of ranks: all get the same
-        return COMPLETE;
     }
 
     @Override
-    public long reduce(
-            long input, long output, long count, DataType type, ReduceOp op, int root, Mode mode) {
+    public void reduce(long input, long output, long count, DataType type, ReduceOp op, int root) {
         byte[][] given = toOne(root, read(input, count, type));
         int[] expected = rank == root ? lengths(equal(count), type) : new int[size];
         byte[][] received = exchange("reduce " + root, type, count, op, given, expected);
         if (rank == root) {
             write(output, Reduction.of(op, type, received));
         }
-        return COMPLETE;
     }
 
     @Override
-    public long allGather(long input, long output, long count, DataType type, Mode mode) {
-        return allGatherV(input, output, equal(count), type, mode);
+    public void allGather(long input, long output, long count, DataType type) {
+        allGatherV(input, output, equal(count), type);
     }
 
     @Override
-    public long allGatherV(long input, long output, long[] counts, DataType type, Mode mode) {
+    public void allGatherV(long input, long output, long[] counts, DataType type) {
         byte[][] given = toAll(read(input, counts[rank], type));
         write(output, exchange("allGather", type, 0, "", given, lengths(counts, type)));
-        return COMPLETE;
     }
 
     @Override
-    public long gather(long input, long output, long count, DataType type, int root, Mode mode) {
+    public void gather(long input, long output, long count, DataType type, int root) {
         byte[][] given = toOne(root, read(input, count, type));
         int[] expected = rank == root ? lengths(equal(count), type) : new int[size];
         byte[][] received = exchange("gather", type, count, root, given, expected);
         if (rank == root) {
             write(output, received);
         }
-        return COMPLETE;
     }
 
     @Override
-    public long scatter(long input, long output, long count, DataType type, int root, Mode mode) {
+    public void scatter(long input, long output, long count, DataType type, int root) {
         byte[][] given = rank == root ? parts(input, equal(count), type) : toAll(null);
         byte[][] received = exchange("scatter", type, count, root, given, from(root, count, type));
         write(output, received[root]);
-        return COMPLETE;
     }
 
     @Override
-    public long reduceScatter(
-            long input, long output, long count, DataType type, ReduceOp op, Mode mode) {
-        return reduceScatterV(input, output, equal(count), type, op, mode);
+    public void reduceScatter(long input, long output, long count, DataType type, ReduceOp op) {
+        reduceScatterV(input, output, equal(count), type, op);
     }
 
     @Override
-    public long reduceScatterV(
-            long input, long output, long[] counts, DataType type, ReduceOp op, Mode mode) {
+    public void reduceScatterV(long input, long output, long[] counts, DataType type, ReduceOp op) {
         byte[][] given = parts(input, counts, type);
         int[] expected = lengths(equal(counts[rank]), type);
         write(
                 output,
                 Reduction.of(op, type, exchange("reduceScatter", type, 0, op, given, expected)));
-        return COMPLETE;
     }
 
     @Override
-    public long allToAll(long input, long output, long count, DataType type, Mode mode) {
-        return allToAllV(input, output, equal(count), equal(count), type, mode);
+    public void allToAll(long input, long output, long count, DataType type) {
+        allToAllV(input, output, equal(count), equal(count), type);
     }
 
     @Override
-    public long allToAllV(
-            long input,
-            long output,
-            long[] inputCounts,
-            long[] outputCounts,
-            DataType type,
-            Mode mode) {
+    public void allToAllV(
+            long input, long output, long[] inputCounts, long[] outputCounts, DataType type) {
         byte[][] given = parts(input, inputCounts, type);
         write(output, exchange("allToAll", type, 0, "", given, lengths(outputCounts, type)));
-        return COMPLETE;
     }
 
     @Override
-    public long barrier(Mode mode) {
+    public void barrier() {
         exchange("barrier", DataType.INT8, 0, "", toAll(null), new int[size]);
-        return COMPLETE;
     }
 
     @Override
-    public long send(long address, long count, DataType type, int peer, int tag, Mode mode) {
+    public long send(long address, long count, DataType type, int peer, int tag) {
         byte[] elements = read(address, count, type);
-        return message(
-                new Message(rank, peer, tag, type, elements.length, elements), address, mode);
+        return message(new Message(rank, peer, tag, type, elements.length, elements), address);
     }
 
     @Override
-    public long recv(long address, long count, DataType type, int peer, int tag, Mode mode) {
-        return message(new Message(peer, rank, tag, type, bytes(count, type), null), address, mode);
+    public long recv(long address, long count, DataType type, int peer, int tag) {
+        return message(new Message(peer, rank, tag, type, bytes(count, type), null), address);
     }
 
-    private long message(Message message, long address, Mode mode) {
+    private long message(Message message, long address) {
         hub.post(rank, message);
         Request request = new Request(message, address);
-        if (mode == Mode.NONBLOCKING) {
-            long number = lastRequest.incrementAndGet();
-            requests.put(number, request);
-            return number;
-        }
-        finish(request);
-        return COMPLETE;
+        long number = lastRequest.incrementAndGet();
+        requests.put(number, request);
+        return number;
     }
 
     @Override

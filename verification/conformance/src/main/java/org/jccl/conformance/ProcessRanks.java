@@ -107,9 +107,10 @@ public final class ProcessRanks implements Ranks {
         ProcessGroup earlier = shares ? worlds.take(size) : null;
         group = reuses ? earlier : form(shared, size, timeout, earlier);
         boolean isSound = false;
-        try (FailureWatch watch = new FailureWatch(shared, group)) {
+        try (RankTensors tensors = new RankTensors();
+                FailureWatch watch = new FailureWatch(shared, group)) {
             try {
-                body.run(new Rank(group, shared, backend));
+                body.run(new Rank(group, shared, backend, tensors));
             } catch (Throwable e) {
                 watch.report(rank + ": " + e);
                 throw e;

@@ -21,8 +21,10 @@ import org.jccl.Work;
  * @param group the world
  * @param store shared by the ranks, for signals between them
  * @param backend makes and reads tensors
+ * @param tensors those that this rank has made
  */
-public record Rank(ProcessGroup group, Store store, ConformanceBackend backend) {
+public record Rank(
+        ProcessGroup group, Store store, ConformanceBackend backend, RankTensors tensors) {
 
     int rank() {
         return group.rank();
@@ -64,7 +66,7 @@ public record Rank(ProcessGroup group, Store store, ConformanceBackend backend) 
     }
 
     Tensor bytes(DataType type, byte[] elements) {
-        Tensor tensor = backend.allocate(type, elements.length / type.size());
+        Tensor tensor = tensors.add(backend.allocate(type, elements.length / type.size()));
         backend.write(tensor, elements);
         return tensor;
     }

@@ -8,10 +8,9 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
-import java.util.Queue;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.ProcessGroup;
@@ -19,7 +18,6 @@ import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Tensor;
 import org.jccl.bootstrap.Rendezvous;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.platform.engine.TestExecutionResult;
@@ -69,11 +67,6 @@ public final class SmokeSuite {
             backend = new LaunchedBackend(device, job, test, shares ? WORLDS : null);
         }
 
-        @AfterEach
-        void free() {
-            backend.free();
-        }
-
         @Override
         protected ConformanceBackend backend() {
             return backend;
@@ -85,9 +78,6 @@ public final class SmokeSuite {
 
         private final ConformanceBackend own;
         private final ProcessRanks ranks;
-
-        /** Of this case, which may have several threads. */
-        private final Queue<Tensor> allocated = new ConcurrentLinkedQueue<>();
 
         LaunchedBackend(ConformanceBackend own, Rendezvous job, String test, Worlds worlds) {
             this.own = own;
@@ -140,14 +130,7 @@ public final class SmokeSuite {
                             .filter(device -> device.type().equals(own.deviceType()))
                             .findFirst()
                             .orElseThrow();
-            Tensor tensor = Tensor.allocate(mine, type, count);
-            allocated.add(tensor);
-            return tensor;
-        }
-
-        /** Devices have less memory than all cases together take. */
-        void free() {
-            allocated.forEach(Tensor::close);
+            return Tensor.allocate(mine, type, count);
         }
 
         @Override
@@ -169,8 +152,20 @@ public final class SmokeSuite {
         private int passed;
         private int failed;
 
+        /** When the last case or family began. Cases run one after the other. */
+        private long start;
+
         Results(PrintStream out) {
             this.out = out;
+        }
+
+        @Override
+        public void executionStarted(TestIdentifier test) {
+            start = System.nanoTime();
+        }
+
+        private long millis() {
+            return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
         }
 
         @Override
@@ -181,7 +176,7 @@ public final class SmokeSuite {
                 case SUCCESSFUL -> {
                     if (test.isTest()) {
                         passed++;
-                        out.println("passed  " + name);
+                        out.println("passed  " + name + ", " + millis() + " ms");
                     }
                 }
                 case ABORTED ->

@@ -72,12 +72,13 @@ final class ThreadRanks implements Ranks {
         }
 
         private void run(Store store, int rank) {
-            try (ProcessGroup group = join(store, rank)) {
+            try (RankTensors tensors = new RankTensors();
+                    ProcessGroup group = join(store, rank)) {
                 joining.await();
                 if (failure.get() != null) {
                     return;
                 }
-                body.run(new Rank(group, store, backend));
+                body.run(new Rank(group, store, backend, tensors));
             } catch (Throwable e) {
                 fail(e);
             }

@@ -7,12 +7,15 @@ import static org.jccl.testing.Patience.expires;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.jccl.DataType;
+import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
 import org.jccl.ProcessGroup;
@@ -20,6 +23,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Tensor;
 import org.jccl.TestGroups;
+import org.jccl.UsageException;
 import org.jccl.conformance.inmemory.InMemoryProvider;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.Test;
@@ -29,7 +33,7 @@ class HarnessTest {
 
     private static final Ranks.Body FAILING = HarnessTest::failOnOne;
 
-    private final InMemoryProvider provider = new InMemoryProvider(false);
+    private final InMemoryProvider provider = new InMemoryProvider();
     private final ConformanceBackend backend =
             (store, rank, size, timeout) -> TestGroups.world(provider, store, rank, size, timeout);
 
@@ -51,6 +55,33 @@ class HarnessTest {
         assertThatThrownBy(() -> backend.ranks().run(3, HarnessTest::failOnOne))
                 .isInstanceOf(AssertionError.class)
                 .hasRootCauseMessage("mine");
+    }
+
+    /** The devices of a suite have less memory than all its cases take. */
+    @Test
+    void tensorsOfARankAreClosedWhenItsBodyIsDone() {
+        Queue<Tensor> made = new ConcurrentLinkedQueue<>();
+        ConformanceBackend watched =
+                new ConformanceBackend() {
+                    @Override
+                    public ProcessGroup join(Store store, int rank, int size, Duration timeout) {
+                        return backend.join(store, rank, size, timeout);
+                    }
+
+                    @Override
+                    public Tensor allocate(DataType type, int count) {
+                        Tensor tensor = Tensor.allocate(Device.CPU, type, count);
+                        made.add(tensor);
+                        return tensor;
+                    }
+                };
+        watched.ranks()
+                .run(2, rank -> rank.group().allReduce(rank.floats(1), ReduceOp.SUM).await());
+        assertThat(made).hasSize(2);
+        for (Tensor tensor : made) {
+            assertThatThrownBy(() -> tensor.copyTo(new float[1]))
+                    .isInstanceOf(UsageException.class);
+        }
     }
 
     @Test

@@ -7,6 +7,6 @@ final class InMemoryConformanceTest extends ConformanceTest {
 
     @Override
     protected ConformanceBackend backend() {
-        return new InMemoryBackend(new InMemoryProvider(false));
+        return new InMemoryBackend(new InMemoryProvider());
     }
 }

@@ -8,7 +8,6 @@ import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
 import org.jccl.spi.Capabilities;
-import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.OperationKind;
 
@@ -20,7 +19,6 @@ final class InMemoryCommunicator implements HostCommunicator {
 
     private final Hub hub;
     private final int rank;
-    private final boolean startsCollectives;
     private final Map<Long, Call> requests = new HashMap<>();
     private long collectives;
     private long nextRequest = 1;
@@ -29,17 +27,14 @@ final class InMemoryCommunicator implements HostCommunicator {
     private boolean aborted;
     private boolean closed;
 
-    InMemoryCommunicator(Hub hub, int rank, boolean startsCollectives) {
+    InMemoryCommunicator(Hub hub, int rank) {
         this.hub = hub;
         this.rank = rank;
-        this.startsCollectives = startsCollectives;
     }
 
     @Override
     public Capabilities capabilities() {
-        return startsCollectives
-                ? Capabilities.ALL.with(Feature.NONBLOCKING_COLLECTIVES)
-                : Capabilities.ALL;
+        return Capabilities.ALL;
     }
 
     @Override
@@ -48,99 +43,85 @@ final class InMemoryCommunicator implements HostCommunicator {
     }
 
     @Override
-    public long broadcast(long address, long count, DataType type, int root, Mode mode) {
-        return collective(
-                call(OperationKind.BROADCAST, address, address, count, type, null, root), mode);
+    public void broadcast(long address, long count, DataType type, int root) {
+        collective(call(OperationKind.BROADCAST, address, address, count, type, null, root));
     }
 
     @Override
-    public long allReduce(
-            long input, long output, long count, DataType type, ReduceOp op, Mode mode) {
-        return collective(call(OperationKind.ALL_REDUCE, input, output, count, type, op, -1), mode);
+    public void allReduce(long input, long output, long count, DataType type, ReduceOp op) {
+        collective(call(OperationKind.ALL_REDUCE, input, output, count, type, op, -1));
     }
 
     @Override
-    public long reduce(
-            long input, long output, long count, DataType type, ReduceOp op, int root, Mode mode) {
-        return collective(call(OperationKind.REDUCE, input, output, count, type, op, root), mode);
+    public void reduce(long input, long output, long count, DataType type, ReduceOp op, int root) {
+        collective(call(OperationKind.REDUCE, input, output, count, type, op, root));
     }
 
     @Override
-    public long allGather(long input, long output, long count, DataType type, Mode mode) {
-        return collective(
-                call(OperationKind.ALL_GATHER, input, output, count, type, null, -1), mode);
+    public void allGather(long input, long output, long count, DataType type) {
+        collective(call(OperationKind.ALL_GATHER, input, output, count, type, null, -1));
     }
 
     @Override
-    public long allGatherV(long input, long output, long[] counts, DataType type, Mode mode) {
+    public void allGatherV(long input, long output, long[] counts, DataType type) {
         Call call = call(OperationKind.ALL_GATHER_V, input, output, 0, type, null, -1);
         call.outputCounts = counts.clone();
-        return collective(call, mode);
+        collective(call);
     }
 
     @Override
-    public long gather(long input, long output, long count, DataType type, int root, Mode mode) {
-        return collective(call(OperationKind.GATHER, input, output, count, type, null, root), mode);
+    public void gather(long input, long output, long count, DataType type, int root) {
+        collective(call(OperationKind.GATHER, input, output, count, type, null, root));
     }
 
     @Override
-    public long scatter(long input, long output, long count, DataType type, int root, Mode mode) {
-        return collective(
-                call(OperationKind.SCATTER, input, output, count, type, null, root), mode);
+    public void scatter(long input, long output, long count, DataType type, int root) {
+        collective(call(OperationKind.SCATTER, input, output, count, type, null, root));
     }
 
     @Override
-    public long reduceScatter(
-            long input, long output, long count, DataType type, ReduceOp op, Mode mode) {
-        return collective(
-                call(OperationKind.REDUCE_SCATTER, input, output, count, type, op, -1), mode);
+    public void reduceScatter(long input, long output, long count, DataType type, ReduceOp op) {
+        collective(call(OperationKind.REDUCE_SCATTER, input, output, count, type, op, -1));
     }
 
     @Override
-    public long reduceScatterV(
-            long input, long output, long[] counts, DataType type, ReduceOp op, Mode mode) {
+    public void reduceScatterV(long input, long output, long[] counts, DataType type, ReduceOp op) {
         Call call = call(OperationKind.REDUCE_SCATTER_V, input, output, 0, type, op, -1);
         call.inputCounts = counts.clone();
-        return collective(call, mode);
+        collective(call);
     }
 
     @Override
-    public long allToAll(long input, long output, long count, DataType type, Mode mode) {
-        return collective(
-                call(OperationKind.ALL_TO_ALL, input, output, count, type, null, -1), mode);
+    public void allToAll(long input, long output, long count, DataType type) {
+        collective(call(OperationKind.ALL_TO_ALL, input, output, count, type, null, -1));
     }
 
     @Override
-    public long allToAllV(
-            long input,
-            long output,
-            long[] inputCounts,
-            long[] outputCounts,
-            DataType type,
-            Mode mode) {
+    public void allToAllV(
+            long input, long output, long[] inputCounts, long[] outputCounts, DataType type) {
         Call call = call(OperationKind.ALL_TO_ALL_V, input, output, 0, type, null, -1);
         call.inputCounts = inputCounts.clone();
         call.outputCounts = outputCounts.clone();
-        return collective(call, mode);
+        collective(call);
     }
 
     @Override
-    public long barrier(Mode mode) {
-        return collective(call(OperationKind.BARRIER, 0, 0, 0, DataType.BOOL, null, -1), mode);
+    public void barrier() {
+        collective(call(OperationKind.BARRIER, 0, 0, 0, DataType.BOOL, null, -1));
     }
 
     @Override
-    public long send(long address, long count, DataType type, int peer, int tag, Mode mode) {
+    public long send(long address, long count, DataType type, int peer, int tag) {
         Call call = call(OperationKind.SEND, address, 0, count, type, null, peer);
         call.tag = tag;
-        return message(call, mode);
+        return message(call);
     }
 
     @Override
-    public long recv(long address, long count, DataType type, int peer, int tag, Mode mode) {
+    public long recv(long address, long count, DataType type, int peer, int tag) {
         Call call = call(OperationKind.RECV, 0, address, count, type, null, peer);
         call.tag = tag;
-        return message(call, mode);
+        return message(call);
     }
 
     private Call call(
@@ -160,44 +141,29 @@ final class InMemoryCommunicator implements HostCommunicator {
         return call;
     }
 
-    private long collective(Call call, Mode mode) {
+    private void collective(Call call) {
         synchronized (hub) {
             requireUsable();
             if (collectiveRuns) {
                 throw new IllegalStateException("two collectives run at once");
             }
             hub.arrive(collectives++, call);
-            if (mode == Mode.NONBLOCKING && !startsCollectives) {
-                throw new IllegalStateException("asked to start a collective, which it does not");
-            }
-            if (mode == Mode.NONBLOCKING) {
-                return request(call);
-            }
             collectiveRuns = true;
             try {
                 block(call);
             } finally {
                 collectiveRuns = false;
             }
-            return 0;
         }
     }
 
-    private long message(Call call, Mode mode) {
+    private long message(Call call) {
         synchronized (hub) {
             requireUsable();
             hub.post(call);
-            if (mode == Mode.NONBLOCKING) {
-                return request(call);
-            }
-            block(call);
-            return 0;
+            requests.put(nextRequest, call);
+            return nextRequest++;
         }
-    }
-
-    private long request(Call call) {
-        requests.put(nextRequest, call);
-        return nextRequest++;
     }
 
     private void block(Call call) {

@@ -15,17 +15,7 @@ import org.jccl.spi.CommunicatorConfig;
 /** Connects the ranks that share this object. */
 public final class InMemoryProvider implements BackendProvider {
 
-    private final boolean startsCollectives;
     private final Map<String, Hub> hubs = new ConcurrentHashMap<>();
-
-    /**
-     * Creates a provider.
-     *
-     * @param startsCollectives whether collectives return requests, or block
-     */
-    public InMemoryProvider(boolean startsCollectives) {
-        this.startsCollectives = startsCollectives;
-    }
 
     @Override
     public String name() {
@@ -54,6 +44,6 @@ public final class InMemoryProvider implements BackendProvider {
                         .mapToObj(rank -> "rank/" + rank)
                         .toList();
         store.await(all, config.joinTimeout());
-        return new InMemoryCommunicator(hub, config.rank(), startsCollectives);
+        return new InMemoryCommunicator(hub, config.rank());
     }
 }

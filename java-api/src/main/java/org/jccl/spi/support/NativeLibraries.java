@@ -192,12 +192,6 @@ public final class NativeLibraries {
             } catch (IllegalCallerException e) {
                 throw new BackendUnavailableException(
                         FailureContext.NONE, artifact + ": " + LibrarySearch.ACCESS_DENIED, e);
-            } catch (NoClassDefFoundError e) {
-                throw new BackendUnavailableException(
-                        FailureContext.NONE,
-                        "%s needs the class %s, which is missing; add org.bytedeco:javacpp to the class path (it is a dependency of %s in Maven and Gradle)"
-                                .formatted(artifact, e.getMessage().replace('/', '.'), artifact),
-                        e);
             } catch (UnsatisfiedLinkError e) {
                 failures.add(new IOException(explain(e), e));
                 if (loaded > 0) {

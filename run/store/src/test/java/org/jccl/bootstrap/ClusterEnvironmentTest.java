@@ -313,6 +313,23 @@ class ClusterEnvironmentTest {
         assertThat(place.masterPort()).hasValueSatisfying(this::isSlurmPort);
     }
 
+    /** A cluster's names of nodes may be unknown to the name service. */
+    @Test
+    void onOneNodeOfSlurmTheStoreIsOnLoopback() {
+        assertThat(read(with(SLURM, "SLURM_STEP_NUM_NODES", "1")).masterAddress())
+                .contains("127.0.0.1");
+        assertThat(read(with(SLURM, "SLURM_STEP_NUM_NODES", "2")).masterAddress())
+                .contains("gpu07");
+    }
+
+    @Test
+    void theMasterIsAHost() {
+        assertThat(read(with(TORCHRUN, "MASTER_ADDR", "[::1]")).masterAddress()).contains("::1");
+        assertThatThrownBy(() -> read(with(TORCHRUN, "MASTER_ADDR", "node0:29500")))
+                .hasMessageContaining("MASTER_ADDR=node0:29500: give the port separately")
+                .hasMessageContaining("Write host");
+    }
+
     /** Seen in Slurm 22.05: both components of a heterogeneous step have the ids of the first. */
     @Test
     void theIdOfAJobIsThatOfItsLauncher() {

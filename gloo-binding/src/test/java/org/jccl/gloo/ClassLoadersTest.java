@@ -14,10 +14,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
-import org.jccl.spi.Polling;
 import org.jccl.store.HashStore;
 import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Test;
@@ -29,6 +29,7 @@ class ClassLoadersTest {
 
     private static final int APPLICATIONS = 3;
     private static final int DEPLOYMENTS = 3;
+    private static final int PAUSE_MILLIS = 100;
 
     /** What an application does, in its class loader. */
     public static final class Application {
@@ -77,10 +78,11 @@ class ClassLoadersTest {
             System.out.println("collected " + ended.size());
         }
 
-        private static void awaitCollected(List<WeakReference<ClassLoader>> ended) {
+        private static void awaitCollected(List<WeakReference<ClassLoader>> ended)
+                throws InterruptedException {
             while (ended.stream().anyMatch(each -> each.get() != null)) {
                 System.gc();
-                Polling.sleep(Duration.ofMillis(100));
+                TimeUnit.MILLISECONDS.sleep(PAUSE_MILLIS);
             }
         }
 

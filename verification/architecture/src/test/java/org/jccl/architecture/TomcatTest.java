@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.apache.catalina.Context;
 import org.apache.catalina.WebResourceRoot;
 import org.apache.catalina.core.StandardContext;
@@ -29,7 +30,6 @@ import org.apache.catalina.webresources.StandardRoot;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
-import org.jccl.spi.Polling;
 import org.jccl.store.HashStore;
 import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Tag;
@@ -44,6 +44,7 @@ class TomcatTest {
 
     private static final int APPLICATIONS = 3;
     private static final int DEPLOYMENTS = 3;
+    private static final int PAUSE_MILLIS = 100;
 
     /** Answers with a sum that a group has made. */
     public static final class Sum extends HttpServlet {
@@ -95,7 +96,7 @@ class TomcatTest {
             }
             while (ended.stream().anyMatch(each -> each.get() != null)) {
                 System.gc();
-                Polling.sleep(Duration.ofMillis(100));
+                TimeUnit.MILLISECONDS.sleep(PAUSE_MILLIS);
             }
             System.out.println("collected " + ended.size());
             tomcat.stop();

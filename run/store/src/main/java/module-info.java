@@ -12,6 +12,7 @@ module org.jccl.store {
     exports org.jccl.bootstrap;
     exports org.jccl.store;
     exports org.jccl.internal.rendezvous to
+            org.jccl.cli,
             org.jccl.launch,
             org.jccl.ranktable;
 

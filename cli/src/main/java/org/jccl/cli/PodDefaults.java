@@ -16,7 +16,9 @@ import picocli.CommandLine.Model.OptionSpec;
  *   <li>a PyTorchJob has {@code PET_}, but the address of the store as {@code MASTER_ADDR}
  * </ul>
  *
- * The defaults do not apply in a rank that another launcher has started.
+ * In a step of Slurm with one task a node, {@code SLURM_NODEID} is the node.
+ *
+ * <p>The defaults do not apply in a rank that another launcher has started.
  */
 final class PodDefaults implements IDefaultValueProvider {
 
@@ -33,7 +35,13 @@ final class PodDefaults implements IDefaultValueProvider {
 
     @Override
     public String defaultValue(ArgSpec argument) {
-        if (!(argument instanceof OptionSpec option) || !isPod()) {
+        if (!(argument instanceof OptionSpec option)) {
+            return null;
+        }
+        if (isSlurmStep(environment)) {
+            return ofSlurm(option.longestName());
+        }
+        if (!isPod()) {
             return null;
         }
         return switch (option.longestName()) {
@@ -48,6 +56,25 @@ final class PodDefaults implements IDefaultValueProvider {
                     unlessSet("PET_MASTER_PORT", environment.get("MASTER_PORT"));
             default -> null;
         };
+    }
+
+    private String ofSlurm(String option) {
+        return switch (option) {
+            case "--nnodes" -> unlessSet("PET_NNODES", environment.get("SLURM_STEP_NUM_NODES"));
+            case "--node-rank", "--node_rank" ->
+                    unlessSet("PET_NODE_RANK", environment.get("SLURM_NODEID"));
+            default -> null;
+        };
+    }
+
+    /** Returns whether srun started this launcher once on each of several nodes. */
+    static boolean isSlurmStep(Map<String, String> environment) {
+        String nodes = environment.get("SLURM_STEP_NUM_NODES");
+        return nodes != null
+                && !nodes.equals("1")
+                && nodes.equals(environment.get("SLURM_STEP_NUM_TASKS"))
+                && environment.containsKey("SLURM_NODEID")
+                && !environment.containsKey("TORCHELASTIC_RUN_ID");
     }
 
     /** The value, or null if the variable is set. */

@@ -7,6 +7,7 @@ import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -17,6 +18,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.jccl.UsageException;
+import org.jccl.internal.rendezvous.Endpoint;
 import org.jccl.launch.LaunchException;
 import org.jccl.launch.OutputHandler;
 import org.jccl.launch.OutputStreams;
@@ -241,6 +243,14 @@ final class RunCommand implements Callable<Integer> {
     private String endingSignals;
 
     @Option(
+            names = "--terminate-on",
+            paramLabel = "NAME",
+            description =
+                    "Signals, separated by commas, that are taken as SIGTERM. The ranks ignore"
+                            + " them.")
+    private String terminatingSignals;
+
+    @Option(
             names = "--timeout",
             paramLabel = "SECONDS",
             converter = Seconds.class,
@@ -272,6 +282,9 @@ final class RunCommand implements Callable<Integer> {
 
     @Mixin private TorchrunOptions others;
 
+    /** The signals of --terminate-on. */
+    private Set<String> terminating = Set.of();
+
     @Parameters(
             arity = "1..*",
             paramLabel = "CMD",
@@ -283,10 +296,17 @@ final class RunCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         others.check(spec.commandLine());
-        Set<String> ending = endingSignals();
+        Set<String> ending = signals("--signals-to-handle", endingSignals);
+        terminating = signals("--terminate-on", terminatingSignals);
         ProcessLauncher launcher = launcher();
         CountDownLatch ended = new CountDownLatch(1);
-        Signals.handle(signal -> passOn(launcher, signal, ending.contains(signal), ended));
+        Signals.handle(
+                signal -> {
+                    if (terminating.contains(signal)) {
+                        System.exit(Signals.exitCode("TERM"));
+                    }
+                    passOn(launcher, signal, ending.contains(signal), ended);
+                });
         try {
             launcher.run();
             return 0;
@@ -298,13 +318,23 @@ final class RunCommand implements Callable<Integer> {
         }
     }
 
-    private Set<String> endingSignals() {
+    private Set<String> signals(String option, String list) {
         try {
-            return endingSignals == null ? Set.of() : Signals.parse(endingSignals);
+            return list == null ? Set.of() : Signals.parse(list);
         } catch (IllegalArgumentException e) {
-            throw new ParameterException(
-                    spec.commandLine(), "--signals-to-handle: " + e.getMessage(), e);
+            throw new ParameterException(spec.commandLine(), option + ": " + e.getMessage(), e);
         }
+    }
+
+    /** A batch system may send a signal to the ranks too, which must survive until SIGTERM. */
+    private List<String> ignoring(List<String> command) {
+        if (terminating.isEmpty()) {
+            return RawArguments.command(command);
+        }
+        String script = "trap '' " + String.join(" ", terminating) + "; exec \"$0\" \"$@\"";
+        List<String> words = new ArrayList<>(List.of("sh", "-c", script));
+        words.addAll(command);
+        return RawArguments.command(words);
     }
 
     private void passOn(
@@ -358,8 +388,7 @@ final class RunCommand implements Callable<Integer> {
         }
         for (List<String> words : roles.subList(1, roles.size())) {
             MoreRanks more = MoreRanks.parse(words, spec.commandLine());
-            builder.addRole(
-                    more.role, more.ranks, RawArguments.command(JavaProgram.ofJar(more.command)));
+            builder.addRole(more.role, more.ranks, ignoring(JavaProgram.ofJar(more.command)));
         }
         placeNodes(builder);
         keepLogs(builder);
@@ -368,10 +397,10 @@ final class RunCommand implements Callable<Integer> {
 
     private List<String> command(List<String> words) {
         if (mainClass) {
-            return RawArguments.command(JavaProgram.ofMainClass(words));
+            return ignoring(JavaProgram.ofMainClass(words));
         }
         requireProgram(words.get(0));
-        return RawArguments.command(JavaProgram.ofJar(words));
+        return ignoring(JavaProgram.ofJar(words));
     }
 
     /** Under torchrun, a script needs no interpreter before it. */
@@ -392,18 +421,20 @@ final class RunCommand implements Callable<Integer> {
             return;
         }
         if (isEtcd()) {
-            builder.nodes(nodes, nodeRank).store(etcd());
+            builder.nodes(nodes, ownNodeRank()).store(etcd());
             return;
         }
-        if (masterAddress == null && endpoint != null) {
-            int colon = endpoint.lastIndexOf(':');
-            boolean hasPort =
-                    colon > endpoint.lastIndexOf(']')
-                            && (colon == endpoint.indexOf(':') || endpoint.startsWith("["));
-            masterAddress = hasPort ? endpoint.substring(0, colon) : endpoint;
-            masterPort = masterPort == null && hasPort ? port(colon) : masterPort;
+        // As in torchrun, an empty value is one that is not given.
+        String host = isBlank(masterAddress) ? null : masterAddress;
+        Integer port = masterPort;
+        if (host == null && !isBlank(endpoint)) {
+            Endpoint given = Endpoint.parse("--rdzv-endpoint", endpoint);
+            host = given.host();
+            if (port == null && given.port().isPresent()) {
+                port = given.port().getAsInt();
+            }
         }
-        if (nodes > 1 && masterAddress == null) {
+        if (nodes > 1 && host == null) {
             throw new ParameterException(
                     spec.commandLine(),
                     "--nnodes="
@@ -411,20 +442,21 @@ final class RunCommand implements Callable<Integer> {
                             + " needs --master-addr: give the address of node 0 that the other"
                             + " nodes use");
         }
-        builder.nodes(nodes, nodeRank);
+        builder.nodes(nodes, ownNodeRank());
         int defaultPort = nodes > 1 ? DEFAULT_PORT : 0;
         builder.master(
-                masterAddress == null ? LOOPBACK : masterAddress,
-                masterPort == null ? defaultPort : masterPort);
+                host == null ? LOOPBACK : Endpoint.host("--master-addr", host),
+                port == null ? defaultPort : port);
     }
 
-    private int port(int colon) {
-        String port = endpoint.substring(colon + 1);
-        if (!port.matches("\\d{1,5}")) {
-            throw new ParameterException(
-                    spec.commandLine(), "--rdzv-endpoint=" + endpoint + " is not host:port");
-        }
-        return Integer.parseInt(port);
+    /** A job of one node may run on each node of a Slurm step. */
+    private int ownNodeRank() {
+        boolean given = spec.commandLine().getParseResult().hasMatchedOption("--node-rank");
+        return nodes == 1 && !given && PodDefaults.isSlurmStep(System.getenv()) ? 0 : nodeRank;
+    }
+
+    private static boolean isBlank(String text) {
+        return text == null || text.isBlank();
     }
 
     private boolean isEtcd() {
@@ -453,7 +485,7 @@ final class RunCommand implements Callable<Integer> {
 
     /** The URL of the store; the launcher adds the run id. */
     private String etcd() {
-        if (endpoint == null || runId.equals("none")) {
+        if (isBlank(endpoint) || runId.equals("none")) {
             throw new ParameterException(
                     spec.commandLine(),
                     "--rdzv-backend=etcd needs --rdzv-endpoint, the members of etcd, and --rdzv-id,"
@@ -461,7 +493,7 @@ final class RunCommand implements Callable<Integer> {
         }
         String members =
                 Arrays.stream(endpoint.split(","))
-                        .map(each -> each.matches(".*:\\d+") ? each : each + ":" + ETCD_PORT)
+                        .map(each -> Endpoint.parse("--rdzv-endpoint", each).authority(ETCD_PORT))
                         .collect(Collectors.joining(","));
         String options =
                 rendezvousSettings == null

@@ -202,6 +202,22 @@ class PodsTest {
     }
 
     @Test
+    void oneLauncherANodeOfSlurmTakesItsNodes() {
+        Map<String, String> step =
+                Map.of(
+                        "SLURM_STEP_NUM_NODES", "2",
+                        "SLURM_STEP_NUM_TASKS", "2",
+                        "SLURM_NODEID", "1");
+        assertThat(nodes(step)).isEqualTo("2");
+        picocli.CommandLine.Model.OptionSpec rank =
+                picocli.CommandLine.Model.OptionSpec.builder("--node-rank").build();
+        assertThat(new PodDefaults(step).defaultValue(rank)).isEqualTo("1");
+        Map<String, String> severalTasks = new HashMap<>(step);
+        severalTasks.put("SLURM_STEP_NUM_TASKS", "4");
+        assertThat(nodes(severalTasks)).isNull();
+    }
+
+    @Test
     void onlyPodsArePods() {
         Map<String, String> pod = VOLCANO.variables("1", "1");
         assertThat(nodes(pod)).isEqualTo("2");

@@ -288,6 +288,21 @@ class RunCommandTest {
                 .containsExactlyInAnyOrder("[0] x", "[2] x");
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "--rdzv-endpoint, localhost, localhost",
+        "--rdzv-endpoint, 127.0.0.1:0, 127.0.0.1",
+        "--rdzv-endpoint, '', 127.0.0.1",
+        "--rdzv-endpoint, [::1]:0, ::1",
+        "--rdzv-endpoint, ::1:0, ::1",
+        "--master-addr, '', 127.0.0.1",
+        "--master-addr, [::1], ::1"
+    })
+    void ranksGetAnAddressAndAPort(String option, String value, String address) {
+        Result result = run(option, value, "--", "sh", "-c", "echo $MASTER_ADDR $MASTER_PORT");
+        assertThat(result.out()).as(result.err()).matches("\\[0] " + address + " [1-9][0-9]+\n");
+    }
+
     @Test
     void optionsOfTorchrunThatMeanNothingHereAreIgnored() {
         Result result =
@@ -355,7 +370,6 @@ class RunCommandTest {
                 "run --rdzv-backend zoo -- true | it is static, etcd or c10d",
                 "run --rdzv-backend etcd --rdzv-endpoint h -- true | needs --rdzv-endpoint, the members of etcd, and --rdzv-id",
                 "run --nnodes 2 --rdzv-backend c10d -- true | or use torchrun: torchrun --nnodes 2 --no-python java ...",
-                "run --rdzv-endpoint h:x -- true | is not host:port",
                 "run -n 2 no/train.py --epochs 3 | name its interpreter too, as in 'jccl run -n 2 -- python3 no/train.py'",
                 "run --timeout 1h -- true | is not a number of seconds, such as 90 or 1.5",
                 "run --timeout 9e9 -- true | is not a number of seconds",
@@ -384,6 +398,12 @@ class RunCommandTest {
             value = {
                 "run -n 0 -- true | number of ranks is 0",
                 "run -- true : --role x -n 0 true | number of ranks is 0",
+                "run --rdzv-endpoint h:x -- true | --rdzv-endpoint=h:x: the port must be a number",
+                "run --rdzv-endpoint tcp://h:1 -- true | is not a host",
+                "run --rdzv-endpoint :29483 -- true | --rdzv-endpoint=:29483",
+                "run --rdzv-endpoint 30000 -- true | it is a number without a host",
+                "run --master-addr h:1 -- true | --master-addr=h:1: give the port separately",
+                "run --rdzv-backend etcd --rdzv-id j --rdzv-endpoint a:1,b:x -- true | --rdzv-endpoint=b:x: the port",
                 "run --timeout 0 -- true | timeout is 0 s",
                 "run --nnodes 2 --node-rank 2 --master-addr a -- true | node rank 2 does not exist",
                 "run --tls-cert a -- true | Missing required argument(s): --tls-key=FILE, --tls-ca=FILE",

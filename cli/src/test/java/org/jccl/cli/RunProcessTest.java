@@ -44,8 +44,12 @@ class RunProcessTest {
     }
 
     private static void kill(String signal, Process process) throws Exception {
+        kill(signal, process.pid());
+    }
+
+    private static void kill(String signal, long process) throws Exception {
         Process kill =
-                new ProcessBuilder("sh", "-c", "kill -s $0 $1", signal, "" + process.pid()).start();
+                new ProcessBuilder("sh", "-c", "kill -s $0 $1", signal, "" + process).start();
         assertThat(kill.waitFor(30, TimeUnit.SECONDS)).isTrue();
     }
 
@@ -73,7 +77,7 @@ class RunProcessTest {
         Process process = jccl("--", "bash", "-c", script.formatted(arrives)).start();
         try {
             BufferedReader lines = process.inputReader();
-            assertThat(lines.readLine()).isEqualTo("[0] ready clean");
+            assertThat(lines.readLine()).isEqualTo("[0] ready 16");
             kill(signal, process);
             assertThat(lines.lines()).contains("[0] saved");
             assertThat(process.waitFor()).isEqualTo(exitCode);
@@ -102,6 +106,64 @@ class RunProcessTest {
             assertThat(process.waitFor()).isEqualTo(138);
         } finally {
             process.destroyForcibly();
+        }
+    }
+
+    /** As Grid Engine does before it kills a job: to the launcher and to its ranks. */
+    @Test
+    void aSignalThatIsTakenAsSigtermDoesNotEndTheRanksItself() throws Exception {
+        String script = "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 0.1; done";
+        Process process = jccl("--terminate-on=SIGUSR2", "--", "bash", "-c", script).start();
+        try {
+            BufferedReader lines = process.inputReader();
+            assertThat(lines.readLine()).isEqualTo("[0] ready");
+            for (ProcessHandle rank : process.children().toList()) {
+                kill("USR2", rank.pid());
+            }
+            kill("USR2", process);
+            assertThat(lines.lines()).contains("[0] saved");
+            assertThat(process.waitFor()).isEqualTo(143);
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
+    /** The signal by which a JVM suspends threads would crash it. */
+    @Test
+    void aJvmSurvivesSigusr2() throws Exception {
+        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        Process process =
+                jccl(
+                                "--terminate-on=SIGUSR2",
+                                "--",
+                                java,
+                                "-cp",
+                                System.getProperty("java.class.path"),
+                                Waiting.class.getName())
+                        .start();
+        try {
+            BufferedReader lines = process.inputReader();
+            assertThat(lines.readLine()).isEqualTo("[0] ready");
+            for (ProcessHandle rank : process.children().toList()) {
+                kill("USR2", rank.pid());
+            }
+            kill("USR2", process);
+            assertThat(lines.lines()).contains("[0] hook");
+            assertThat(process.waitFor()).isEqualTo(143);
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
+    /** Ends by a signal only. */
+    static final class Waiting {
+
+        private Waiting() {}
+
+        public static void main(String[] arguments) throws InterruptedException {
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> System.out.println("hook")));
+            System.out.println("ready");
+            Thread.currentThread().join();
         }
     }
 

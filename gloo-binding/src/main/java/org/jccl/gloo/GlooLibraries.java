@@ -1,6 +1,5 @@
 package org.jccl.gloo;
 
-import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import org.jccl.Availability;
@@ -44,9 +43,7 @@ final class GlooLibraries {
                             GlooNative.version(), directory.resolve(NAME).toString());
             return loaded;
         } catch (BackendUnavailableException e) {
-            return new Availability.Unavailable(
-                    e.getMessage(),
-                    Arrays.stream(e.getSuppressed()).map(Throwable::getMessage).toList());
+            return new Availability.Unavailable(e.getMessage(), List.of());
         }
     }
 }

@@ -267,7 +267,7 @@ final class HcclLibraries {
      */
     private boolean keepSignalHandlers(Map<String, String> environment) throws IOException {
         String given = environment.get(SIGNAL_VARIABLE);
-        if (NO_SIGNALS.equals(given)) {
+        if (NO_SIGNALS.equals(given) || NO_SIGNALS.equals(variable(SIGNAL_VARIABLE))) {
             return false;
         }
         try (Stream<String> mappings = Files.lines(Path.of("/proc/self/maps"))) {
@@ -329,6 +329,13 @@ final class HcclLibraries {
         Path home = real.getParent();
         boolean ofProcessor = home.toString().endsWith("-linux") && home.getParent() != null;
         return Optional.of(ofProcessor ? home.getParent() : home);
+    }
+
+    /** Returns a variable of native code, which JCCL may have set in another class loader. */
+    private static String variable(String name) {
+        return NativeLibrary.getProcess()
+                .getFunction("getenv")
+                .invokeString(new Object[] {name}, false);
     }
 
     /** Sets a variable for native code; {@link System#getenv} does not see it. */

@@ -16,6 +16,8 @@ final class MpiLauncher {
                     "OMPI_COMM_WORLD_SIZE",
                     "PMI_SIZE",
                     "MV2_COMM_WORLD_SIZE",
+                    "JSM_NAMESPACE_SIZE",
+                    "FLUX_JOB_SIZE",
                     "SLURM_STEP_NUM_TASKS",
                     "WORLD_SIZE");
 
@@ -25,7 +27,8 @@ final class MpiLauncher {
                     "OMPI_COMM_WORLD_LOCAL_SIZE",
                     "MPI_LOCALNRANKS",
                     "MV2_COMM_WORLD_LOCAL_SIZE",
-                    "PMI_LOCAL_SIZE");
+                    "PMI_LOCAL_SIZE",
+                    "JSM_NAMESPACE_LOCAL_SIZE");
 
     /** Variables for the rank on this host. That of Slurm may belong to the parent of mpirun. */
     private static final List<String> LOCAL_RANKS =
@@ -34,6 +37,9 @@ final class MpiLauncher {
                     "MPI_LOCALRANKID",
                     "MV2_COMM_WORLD_LOCAL_RANK",
                     "PALS_LOCAL_RANKID",
+                    "PMI_LOCAL_RANK",
+                    "JSM_NAMESPACE_LOCAL_RANK",
+                    "FLUX_TASK_LOCAL_ID",
                     "SLURM_LOCALID");
 
     private static final String SLURM_STEP = "SLURM_STEP_ID";

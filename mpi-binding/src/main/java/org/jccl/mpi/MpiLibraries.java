@@ -1,7 +1,6 @@
 package org.jccl.mpi;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -75,9 +74,7 @@ final class MpiLibraries {
             MpiLibraryNative.prepare();
             return new MpiLibraries().find(System.getenv());
         } catch (BackendUnavailableException e) {
-            return new Availability.Unavailable(
-                    e.getMessage(),
-                    Arrays.stream(e.getSuppressed()).map(Throwable::getMessage).toList());
+            return new Availability.Unavailable(e.getMessage(), List.of());
         }
     }
 

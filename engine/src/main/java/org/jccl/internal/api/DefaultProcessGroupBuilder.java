@@ -239,7 +239,13 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                     world(
                                     world.rank(),
                                     world.size(),
-                                    withDevices(backends, world.rank(), world.localRank()))
+                                    withDevices(
+                                            backends,
+                                            new LocalDevice(
+                                                    world.rank(),
+                                                    world.size(),
+                                                    world.localRank(),
+                                                    Optional.empty())))
                             .joinTimeout(joinTimeout)
                             .connect());
         }
@@ -265,7 +271,15 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
 
     private WorldBuilder world(Joined joined, List<Backend> backends, Duration left) {
         Membership member = joined.rendezvous().membership();
-        List<Backend> own = withDevices(backends, member.rank(), member.localRank());
+        // Ranks of another API and replaced ranks share their store with earlier ranks.
+        boolean fresh = interop == Interop.NONE && minimum.isEmpty();
+        LocalDevice local =
+                new LocalDevice(
+                        member.rank(),
+                        member.worldSize(),
+                        member.localRank(),
+                        Optional.of(joined.part()).filter(part -> fresh));
+        List<Backend> own = withDevices(backends, local);
         return world(member.rank(), member.worldSize(), own)
                 .store(joined.part(), servedByRank0(joined.rendezvous()))
                 .keys(joined.keys())
@@ -407,21 +421,10 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         return new Joined(rendezvous, agreement.enter(), Optional.empty());
     }
 
-    /** Gives each rank of a host the device of its local rank, unless the user named a device. */
-    private List<Backend> withDevices(List<Backend> backends, int worldRank, int localRank) {
-        return backends.stream().map(each -> withDevice(each, worldRank, localRank)).toList();
-    }
-
-    private Backend withDevice(Backend backend, int worldRank, int localRank) {
-        if (device.isPresent() || backend.device().isCpu()) {
-            return backend;
-        }
-        int index = backend.provider().device(worldRank, backend.options()).orElse(localRank);
-        if (index < 0) {
-            return backend;
-        }
-        Device own = new Device(backend.device().type(), index);
-        return new Backend(backend.provider(), own, backend.options());
+    private List<Backend> withDevices(List<Backend> backends, LocalDevice local) {
+        return backends.stream()
+                .map(each -> device.isPresent() || each.device().isCpu() ? each : local.of(each))
+                .toList();
     }
 
     /** A world that a library knows. */

@@ -31,10 +31,22 @@ public final class DeviceRuntimes {
                     FailureContext.NONE,
                     "there are no streams, events or device memory on " + device);
         }
-        DeviceRuntime runtime =
-                BY_TYPE.computeIfAbsent(device.type(), type -> find(Backends.present(), type));
+        DeviceRuntime runtime = ofType(device.type());
         enter(runtime, device);
         return runtime;
+    }
+
+    /**
+     * Returns the number of devices that this process sees.
+     *
+     * @throws BackendUnavailableException if no binding drives such devices
+     */
+    public static int count(String type) {
+        return ofType(type).deviceCount();
+    }
+
+    private static DeviceRuntime ofType(String type) {
+        return BY_TYPE.computeIfAbsent(type, each -> find(Backends.present(), each));
     }
 
     private static DeviceRuntime find(List<BackendProvider> present, String type) {

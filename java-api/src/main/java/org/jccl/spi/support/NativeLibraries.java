@@ -42,7 +42,11 @@ import org.jccl.spi.PathSetting;
  * <p>A cache is usable only if no user except this one and root can change its content. Every
  * directory on its path must belong to one of them, and other users must not have write permission,
  * except to directories with the sticky bit such as {@code /tmp}. Otherwise another user could
- * replace a library after it was compared and before it is loaded.
+ * replace a library after it was compared and before it is loaded. If others may write to all of
+ * them, as in volumes of Kubernetes, a library is loaded from a file without a name.
+ *
+ * <p>Java loads a file for one class loader only. For each further one, a copy of the file is
+ * loaded and deleted.
  *
  * <p>Stateless and thread-safe.
  */
@@ -51,8 +55,11 @@ public final class NativeLibraries {
     /** The system property that names the directory to use instead of the cache of the user. */
     public static final String CACHE_PROPERTY = "org.jccl.cache";
 
+    /** Of the JDK's message. */
+    private static final String OF_ANOTHER_CLASS_LOADER = "already loaded in another classloader";
+
     /** The JDK retains direct memory for the largest piece that a thread has read or written. */
-    private static final int PIECE_BYTES = 8192;
+    static final int PIECE_BYTES = 8192;
 
     private NativeLibraries() {}
 
@@ -94,36 +101,33 @@ public final class NativeLibraries {
     public static Path load(
             String artifact, Resources resources, List<String> names, Consumer<String> loader) {
         Map<String, byte[]> files = read(artifact, resources, names);
-        String checksums = checksums(files);
-        List<Exception> attempts = new ArrayList<>();
+        Linker linker = new Linker(artifact, files, loader);
+        List<Exception> attempts = linker.failures;
+        Set<Path> shared = new LinkedHashSet<>();
         for (Path cache : cacheDirectories(attempts)) {
-            Path directory = cache.resolve(checksums);
-            int loaded = 0;
+            Path directory = cache.resolve(checksums(files));
             try {
-                directory = PrivateDirectory.create(directory);
-                extract(directory, files);
-                for (String name : names) {
-                    loader.accept(directory.resolve(name).toString());
-                    loaded++;
+                Path own = PrivateDirectory.create(directory);
+                extract(own, files);
+                if (linker.link(name -> linker.loadOrCopy(own.resolve(name)))) {
+                    return own;
                 }
-                return directory;
             } catch (IOException | UnsupportedOperationException e) {
                 attempts.add(new IOException("cannot use " + directory + ": " + e, e));
-            } catch (IllegalCallerException e) {
-                throw new BackendUnavailableException(
-                        FailureContext.NONE, artifact + ": " + LibrarySearch.ACCESS_DENIED, e);
-            } catch (NoClassDefFoundError e) {
-                throw new BackendUnavailableException(
-                        FailureContext.NONE,
-                        "%s needs the class %s, which is missing; add org.bytedeco:javacpp to the class path (it is a dependency of %s in Maven and Gradle)"
-                                .formatted(artifact, e.getMessage().replace('/', '.'), artifact),
-                        e);
-            } catch (UnsatisfiedLinkError e) {
-                String name = names.get(loaded);
-                attempts.add(new IOException(explain(directory.resolve(name), e), e));
-                if (loaded > 0) {
-                    break; // the linker must not see a second copy of those already loaded
+                if (e instanceof PrivateDirectory.SharedException others) {
+                    shared.add(others.existing);
                 }
+            }
+        }
+        for (Path directory : shared) {
+            try {
+                if (linker.link(name -> linker.loadNameless(directory, name))) {
+                    return directory;
+                }
+            } catch (IOException e) {
+                attempts.add(
+                        new IOException(
+                                "cannot use a file without a name in " + directory + ": " + e, e));
             }
         }
         StringBuilder text = new StringBuilder("native libraries cannot be loaded:");
@@ -149,6 +153,84 @@ public final class NativeLibraries {
          * @return the content, closed by the caller, or null if there is no such file
          */
         InputStream open(String name);
+    }
+
+    /** Hands the libraries of one jar to the JVM, and explains its refusals. */
+    private static final class Linker {
+
+        private final String artifact;
+        private final Map<String, byte[]> files;
+        private final Consumer<String> loader;
+        private final List<Exception> failures = new ArrayList<>();
+
+        Linker(String artifact, Map<String, byte[]> files, Consumer<String> loader) {
+            this.artifact = artifact;
+            this.files = files;
+            this.loader = loader;
+        }
+
+        /** Loads one library. */
+        @FunctionalInterface
+        private interface Step {
+            void load(String name) throws IOException;
+        }
+
+        /**
+         * Loads all libraries.
+         *
+         * @return false if the JVM refused the first one; {@link #failures} then says why
+         * @throws BackendUnavailableException if another directory cannot help
+         */
+        boolean link(Step step) throws IOException {
+            int loaded = 0;
+            try {
+                for (String name : files.keySet()) {
+                    step.load(name);
+                    loaded++;
+                }
+                return true;
+            } catch (IllegalCallerException e) {
+                throw new BackendUnavailableException(
+                        FailureContext.NONE, artifact + ": " + LibrarySearch.ACCESS_DENIED, e);
+            } catch (UnsatisfiedLinkError e) {
+                failures.add(new IOException(explain(e), e));
+                if (loaded > 0) {
+                    // The linker must not see a second copy of those already loaded.
+                    throw new BackendUnavailableException(FailureContext.NONE, explain(e), e);
+                }
+                return false;
+            }
+        }
+
+        void loadOrCopy(Path file) throws IOException {
+            try {
+                loader.accept(file.toString());
+            } catch (UnsatisfiedLinkError e) {
+                if (!e.getMessage().contains(OF_ANOTHER_CLASS_LOADER)) {
+                    throw e;
+                }
+                loadCopy(file);
+            }
+        }
+
+        /** Neither the JVM nor the linker takes a new file for one that it has loaded. */
+        private void loadCopy(Path file) throws IOException {
+            Path name = file.getFileName();
+            Path directory =
+                    PrivateDirectory.create(file.resolveSibling(UUID.randomUUID().toString()));
+            Path copy = directory.resolve(name);
+            try {
+                write(copy, files.get(name.toString()));
+                loader.accept(copy.toString());
+            } finally {
+                Files.deleteIfExists(copy);
+                Files.delete(directory);
+            }
+        }
+
+        void loadNameless(Path directory, String name) throws IOException {
+            loader.accept(NamelessFile.write(directory, name, files.get(name)).toString());
+        }
     }
 
     private static Map<String, byte[]> read(
@@ -328,8 +410,8 @@ public final class NativeLibraries {
         }
     }
 
-    private static String explain(Path library, UnsatisfiedLinkError error) {
-        String text = "cannot load " + library + ": " + error.getMessage();
+    private static String explain(UnsatisfiedLinkError error) {
+        String text = "cannot load " + error.getMessage(); // which begins with the path
         return text.contains("failed to map segment")
                 ? text + " (its file system does not allow executable files: noexec)"
                 : text;

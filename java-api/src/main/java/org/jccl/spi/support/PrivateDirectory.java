@@ -43,8 +43,9 @@ final class PrivateDirectory {
      * next one is created in it, so that a rejected directory stays empty.
      *
      * @return the real path, without links that could be changed
-     * @throws IOException if it cannot be created, or others could change it; the message names the
-     *     user and the directory
+     * @throws SharedException if only this user and root own the path, but others may write to it
+     * @throws IOException if it cannot be created or belongs to others; the message names the user
+     *     and the directory
      */
     static Path create(Path directory) throws IOException {
         Deque<Path> missing = new ArrayDeque<>();
@@ -97,17 +98,43 @@ final class PrivateDirectory {
             downwards.push(path);
         }
         for (Path path : downwards) {
+            int owner = Entry.of(path).owner;
+            if (owner != self && owner != ROOT) {
+                throw new IOException(belongsTo(owner, path, self));
+            }
+        }
+        for (Path path : downwards) {
             Entry entry = Entry.of(path);
             boolean last = isLast && path.equals(real);
-            if (entry.owner != self && (last || entry.owner != ROOT)) {
-                throw new IOException(
-                        "%s belongs to user %s, not to this user (%s), so its content cannot be trusted"
-                                .formatted(path, entry.owner, self));
+            if (last && entry.owner != self) {
+                throw new SharedException(real, belongsTo(entry.owner, path, self));
             }
             if (entry.othersMayWrite() && (last || !entry.sticky())) {
-                throw new IOException(
+                throw new SharedException(
+                        real,
                         "other users may write to " + path + ", so its content cannot be trusted");
             }
+        }
+    }
+
+    private static String belongsTo(int owner, Path path, int self) {
+        return "%s belongs to user %s, not to this user (%s), so its content cannot be trusted"
+                .formatted(path, owner, self);
+    }
+
+    /**
+     * Only this user and root own the directories of a path, but others may write to one of them,
+     * as to the volumes of Kubernetes. They can rename files there, and not change their content.
+     */
+    static final class SharedException extends IOException {
+        private static final long serialVersionUID = 1;
+
+        /** The last directory of the path that exists. A file without a name is safe there. */
+        final transient Path existing;
+
+        private SharedException(Path existing, String message) {
+            super(message);
+            this.existing = existing;
         }
     }
 

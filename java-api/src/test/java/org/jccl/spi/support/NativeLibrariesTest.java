@@ -167,9 +167,34 @@ class NativeLibrariesTest {
     void doesNotLoadFromADirectoryThatOthersMayWriteTo() throws IOException {
         Path directory = load("1 ");
         Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwxrwx"));
-        assertThatThrownBy(() -> load("1 "))
-                .isInstanceOf(BackendUnavailableException.class)
-                .hasMessageContaining("other users may write");
+        loaded.clear();
+        load("1 ");
+        assertThat(loaded).hasSize(2).noneMatch(path -> path.startsWith(directory.toString()));
+    }
+
+    @Test
+    void anotherClassLoaderGetsACopyThatIsDeleted() throws IOException {
+        Path directory = load("1 ");
+        List<String> first = List.copyOf(loaded);
+        List<String> copies = new ArrayList<>();
+        NativeLibraries.load(
+                ARTIFACT,
+                version("1 "),
+                NAMES,
+                path -> {
+                    if (first.contains(path)) {
+                        throw new UnsatisfiedLinkError(
+                                "Native Library "
+                                        + path
+                                        + " already loaded in another classloader");
+                    }
+                    assertThat(Path.of(path)).hasContent("1 " + Path.of(path).getFileName());
+                    copies.add(path);
+                });
+        assertThat(copies).hasSize(2).doesNotHaveDuplicates();
+        try (Stream<Path> files = Files.list(directory)) {
+            assertThat(files.map(Path::toString)).containsExactlyInAnyOrderElementsOf(first);
+        }
     }
 
     @Test

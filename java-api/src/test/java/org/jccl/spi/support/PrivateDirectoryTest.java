@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,6 +22,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.api.parallel.Resources;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What another user of the host can do about the native libraries that this one loads. */
 @ResourceLock(Resources.SYSTEM_PROPERTIES)
@@ -131,7 +134,8 @@ class PrivateDirectoryTest {
         load();
         loaded.clear();
         mode(middle, "rwxrwxrwx");
-        assertThatThrownBy(this::load).hasMessageContaining("other users may write to " + middle);
+        load();
+        assertThat(loaded).allMatch(PrivateDirectoryTest::isNameless);
         mode(middle, "rwxr-xr-x");
         load();
         give(middle, NOBODY);
@@ -145,7 +149,7 @@ class PrivateDirectoryTest {
         Path theirs = Files.createDirectory(directory.resolve("theirs"));
         System.setProperty(NativeLibraries.CACHE_PROPERTY, theirs.resolve("a/cache").toString());
         mode(theirs, "rwxrwxrwx");
-        assertThatThrownBy(this::load).hasMessageContaining("other users may write to " + theirs);
+        load();
         assertThat(theirs).isEmptyDirectory();
         mode(theirs, "rwxr-xr-x");
         give(theirs, NOBODY);
@@ -170,8 +174,67 @@ class PrivateDirectoryTest {
         assumeTrue(PrivateDirectory.ownUser() == ROOT, "needs root, to change the group");
         mode(shared, "rwxrwxr-x");
         load();
+        loaded.clear();
         Files.setAttribute(shared, "unix:gid", NOBODY);
-        assertThatThrownBy(this::load).hasMessageContaining("other users may write to " + shared);
+        load();
+        assertThat(loaded).hasSize(1).allMatch(PrivateDirectoryTest::isNameless);
+    }
+
+    private static boolean isNameless(String path) {
+        return path.startsWith("/proc/self/fd/");
+    }
+
+    /** As the home and the temporary directory are in a pod with a read-only root. */
+    private List<Path> volumesOfKubernetes(int mode) throws IOException {
+        List<Path> volumes = new ArrayList<>();
+        for (String property : List.of("user.home", "java.io.tmpdir")) {
+            Path volume = Files.createDirectory(directory.resolve(property));
+            Files.setAttribute(volume, "unix:mode", mode);
+            System.setProperty(property, volume.toString());
+            volumes.add(volume);
+        }
+        return volumes;
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0777, 02777})
+    void inVolumesOfKubernetesNobodyCanChangeWhatIsLoaded(int mode) throws IOException {
+        List<Path> volumes = volumesOfKubernetes(mode);
+        NativeLibraries.load(
+                "org.example:binding",
+                name -> new ByteArrayInputStream(CONTENT),
+                NAMES,
+                path -> {
+                    loaded.add(path);
+                    volumes.forEach(volume -> assertThat(volume).isEmptyDirectory());
+                    assertThat(Path.of(path)).hasBinaryContent(CONTENT);
+                    try {
+                        Object permissions = Files.getAttribute(Path.of(path), "posix:permissions");
+                        assertThat(permissions)
+                                .isEqualTo(PosixFilePermissions.fromString("rw-------"));
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                });
+        assertThat(loaded).hasSize(1).allMatch(PrivateDirectoryTest::isNameless);
+    }
+
+    @Test
+    void eachAttemptIsToldOnce() throws IOException {
+        List<Path> volumes = volumesOfKubernetes(0777);
+        assertThatThrownBy(
+                        () ->
+                                NativeLibraries.load(
+                                        "org.example:binding",
+                                        name -> new ByteArrayInputStream(CONTENT),
+                                        NAMES,
+                                        path -> {
+                                            throw new UnsatisfiedLinkError(path + ": no");
+                                        }))
+                .satisfies(e -> assertThat(e.getMessage().lines().distinct()).hasSize(6))
+                .satisfies(e -> assertThat(e.getMessage().lines()).hasSize(6))
+                .hasMessageContaining("other users may write to " + volumes.get(0))
+                .hasMessageContaining("other users may write to " + volumes.get(1));
     }
 
     @Test

@@ -46,12 +46,21 @@ final class JavaCommand {
         if (ofModule && classPath.isEmpty()) {
             return ofModule(executable, jvmArguments, mainClass, arguments);
         }
+        if (classPath.isEmpty() && !isOnClassPath(mainClass)) {
+            List<String> where = OwnStart.of(mainClass);
+            return of(executable, jvmArguments, "ALL-UNNAMED", where, arguments);
+        }
         return ofClass(
                 executable,
                 jvmArguments,
                 classPath.orElseGet(JavaCommand::ownClassPath),
                 mainClass.getName(),
                 arguments);
+    }
+
+    private static boolean isOnClassPath(Class<?> type) {
+        String file = type.getName().replace('.', '/') + ".class";
+        return ClassLoader.getSystemResource(file) != null;
     }
 
     /** Returns the command of a JVM that runs a class from the class path. */

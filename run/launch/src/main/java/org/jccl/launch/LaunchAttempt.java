@@ -111,6 +111,7 @@ final class LaunchAttempt {
     private void shutDown() {
         shuttingDown = true;
         stop();
+        others.launcherEnds();
     }
 
     private static void removeHook(Thread hook) {

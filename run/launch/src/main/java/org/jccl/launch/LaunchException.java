@@ -48,6 +48,16 @@ public final class LaunchException extends JcclException {
         return of(gone + why.getMessage(), why);
     }
 
+    /** Creates the exception for a process or thread that the system did not permit. */
+    static LaunchException ofLimit(OutOfMemoryError why) {
+        return of(
+                "the launcher got no memory or thread, and has killed its ranks: "
+                        + why.getMessage()
+                        + ". Raise the limit of processes (ulimit -u, the pids of the container) or"
+                        + " of memory, or start fewer ranks on this host",
+                why);
+    }
+
     static LaunchException onAnotherNode(String why) {
         return of("stopped because another node failed: " + why, (Throwable) null);
     }

@@ -11,6 +11,15 @@ import org.jccl.internal.rendezvous.StoreUrl;
 final class LaunchVariables {
 
     private static final String THREADS = "OMP_NUM_THREADS";
+
+    /**
+     * The signal by which a JVM suspends threads. Its default, SIGUSR2, crashes the JVM if another
+     * process sends it, as Grid Engine does. The script of {@code jccl run} has the same number.
+     */
+    private static final String SUSPENDING = "_JAVA_SR_SIGNUM";
+
+    private static final String UNUSED_SIGNAL = "16";
+
     private static final String ERRORS = "TORCH_NCCL_ASYNC_ERROR_HANDLING";
 
     private LaunchVariables() {}
@@ -55,6 +64,9 @@ final class LaunchVariables {
         variables.put(
                 RankVariables.ERROR_FILE,
                 errorFile.map(file -> file.toAbsolutePath().toString()).orElse(""));
+        if (!chosen(SUSPENDING, settings)) {
+            variables.put(SUSPENDING, UNUSED_SIGNAL);
+        }
         if (!chosen(ERRORS, settings)) {
             variables.put(ERRORS, "1");
         }

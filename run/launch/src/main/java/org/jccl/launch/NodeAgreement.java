@@ -15,7 +15,10 @@ import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
 import org.jccl.bootstrap.JobEnd;
 import org.jccl.internal.checks.Counted;
+import org.jccl.spi.BoundedCall;
+import org.jccl.spi.CleanUp;
 import org.jccl.spi.Deadline;
+import org.jccl.spi.WaitLog;
 import org.jccl.store.PrefixStore;
 
 /**
@@ -30,6 +33,10 @@ final class NodeAgreement implements OtherNodes {
     private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
     private static final Duration JOIN_LIMIT = Duration.ofMinutes(5);
     private static final Duration STOP_LIMIT = Duration.ofSeconds(30);
+
+    /** For a launcher whose process ends, and which must not wait for a lost store. */
+    private static final Duration FAREWELL_LIMIT = Duration.ofSeconds(2);
+
     private static final String ALIVE = "alive";
     private static final String FAILED = "failed";
     private static final String GIVEN_UP = "given up";
@@ -85,7 +92,13 @@ final class NodeAgreement implements OtherNodes {
                                 Counted.text(settings.maxRestarts(), "restart"));
         store.set(key("enter", node), StoredText.bytes(job));
         try {
-            store.await(keys("enter"), limit.atMost(JOIN_LIMIT));
+            WaitLog.during(
+                    "node " + node,
+                    this::missingNodes,
+                    () -> {
+                        store.await(keys("enter"), limit.atMost(JOIN_LIMIT));
+                        return null;
+                    });
         } catch (StoreTimeoutException e) {
             throw new BootstrapException(
                     FailureContext.NONE,
@@ -105,6 +118,20 @@ final class NodeAgreement implements OtherNodes {
                         "node %d was started for %s; node %d for %s", node, job, other, said);
             }
         }
+    }
+
+    /** Returns the line about launchers that have not arrived, or empty if all have. */
+    Optional<String> missingNodes() {
+        List<Integer> missing =
+                IntStream.range(0, settings.nodes())
+                        .filter(node -> !store.check(List.of(key("enter", node))))
+                        .boxed()
+                        .toList();
+        return missing.isEmpty()
+                ? Optional.empty()
+                : Optional.of(
+                        "the launchers of nodes %s of %s have not arrived; each needs its own --node-rank and the same --master-addr"
+                                .formatted(missing, settings.nodes()));
     }
 
     private boolean replacesRanks() {
@@ -128,6 +155,31 @@ final class NodeAgreement implements OtherNodes {
             store.set(ALIVE, StoredText.bytes(settings.nodeRank() + " " + System.nanoTime()));
         }
         return failure().map(LaunchException::onAnotherNode);
+    }
+
+    /**
+     * Without this, the others would wait for this launcher. They do not start again, because it
+     * would not arrive. A job that replaces ranks continues without it.
+     */
+    @Override
+    public void launcherEnds() {
+        if (settings.nodes() == 1 || replacesRanks()) {
+            return;
+        }
+        byte[] why =
+                StoredText.bytes("node " + settings.nodeRank() + ": its launcher was told to end");
+        CleanUp.run(
+                "the report that this launcher ends",
+                () ->
+                        BoundedCall.run(
+                                "jccl-farewell",
+                                () -> {
+                                    store.set(GIVEN_UP, why);
+                                    store.compareSet(FAILED, new byte[0], why);
+                                    store.set(key("leave", settings.nodeRank()), why);
+                                    store.set(key("goodbye", settings.nodeRank()), why);
+                                },
+                                FAREWELL_LIMIT));
     }
 
     @Override

@@ -6,6 +6,7 @@ import java.lang.System.Logger.Level;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Kills the ranks if this process is killed and cannot stop them. A small shell reads from a pipe
@@ -34,6 +35,8 @@ final class OrphanReaper implements AutoCloseable {
             done
             """;
 
+    private static final int KILL_SECONDS = 30;
+
     private final String id;
     private final Set<LaunchAttempt> attempts = ConcurrentHashMap.newKeySet();
 
@@ -54,13 +57,13 @@ final class OrphanReaper implements AutoCloseable {
         try {
             return new OrphanReaper(id, builder.start());
         } catch (IOException e) {
-            System.getLogger(ProcessLauncher.class.getName())
-                    .log(
-                            Level.WARNING,
-                            "ranks will outlive this launcher if it is killed: sh does not start",
-                            e);
+            warn("ranks will outlive this launcher if it is killed: sh does not start", e);
             return new OrphanReaper(id, null);
         }
+    }
+
+    private static void warn(String text, IOException cause) {
+        System.getLogger(ProcessLauncher.class.getName()).log(Level.WARNING, text, cause);
     }
 
     /** Marks a process that is about to be started. */
@@ -83,10 +86,31 @@ final class OrphanReaper implements AutoCloseable {
         attempts.forEach(attempt -> attempt.signal(name));
     }
 
+    /**
+     * Kills all ranks by the shell, which needs no memory or thread of this process. Waits until it
+     * is done, at most a few seconds.
+     */
+    void killRanks() {
+        if (shell == null) {
+            return;
+        }
+        try {
+            shell.getOutputStream().close();
+            shell.waitFor(KILL_SECONDS, TimeUnit.SECONDS);
+        } catch (IOException e) {
+            warn("the shell that kills the ranks of this launcher has already ended", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     /** Ends the shell without killing processes, because this process has stopped the ranks. */
     @Override
     public void close() {
         if (shell == null) {
+            return;
+        }
+        if (!shell.isAlive()) {
             return;
         }
         try (OutputStream input = shell.getOutputStream()) {

@@ -15,6 +15,9 @@ interface OtherNodes {
      */
     Optional<LaunchException> reasonToStop();
 
+    /** Reports that this launcher ends before its job does. Returns soon. */
+    default void launcherEnds() {}
+
     /** Reports that a rank has exited with 0, so that lost ranks need no replacement. */
     default void rankHasEnded() {}
 

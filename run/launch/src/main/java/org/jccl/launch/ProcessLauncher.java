@@ -70,6 +70,10 @@ public final class ProcessLauncher {
             jobs.add(reaper);
             try {
                 new ProcessJob(job, limit, reaper).run();
+            } catch (OutOfMemoryError e) {
+                // A rank may run of which Java has no object.
+                reaper.killRanks();
+                throw LaunchException.ofLimit(e);
             } finally {
                 jobs.remove(reaper);
             }

@@ -18,6 +18,7 @@ import java.util.UUID;
 import org.jccl.TlsCredentials;
 import org.jccl.UsageException;
 import org.jccl.bootstrap.ErrorFile;
+import org.jccl.internal.rendezvous.Endpoint;
 import org.jccl.internal.rendezvous.StoreUrl;
 import org.jccl.spi.Durations;
 
@@ -219,7 +220,7 @@ public final class ProcessLauncherBuilder {
         check(
                 port >= 0 && port <= MAX_PORT,
                 "master port " + port + " is not between 0 and " + MAX_PORT);
-        this.masterAddress = text(address, "master address");
+        this.masterAddress = Endpoint.host("master address", text(address, "master address"));
         this.masterPort = port;
         return this;
     }

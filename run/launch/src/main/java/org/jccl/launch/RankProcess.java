@@ -51,7 +51,6 @@ final class RankProcess {
         builder.environment().putAll(settings.environment());
         builder.environment().putAll(environment);
         reaper.tag(builder);
-        JvmSignals.restore(builder.environment());
         // A rank that reads from a terminal in the background would stop the job.
         builder.redirectInput(
                 settings.input() && rank == 0

@@ -25,6 +25,7 @@ class OrphanReaperTest {
 
     private static final int RANKS = 3;
     private static final int SECONDS = 60;
+    private static final int KILLED = 137;
 
     /** Each rank prints its own number and that of a child, and waits. */
     private static final String RANK =
@@ -149,5 +150,22 @@ class OrphanReaperTest {
     @Test
     void aRankThatCanNotBeFollowedDoesNotRunOn() throws Exception {
         ChildJvm.outputOf(NoThreads.class, Map.of(), AddressSpace.LARGE_STACKS);
+    }
+
+    /** The system has started it, and the JVM got no thread to watch it. */
+    @Test
+    void aRankThatTheLauncherDoesNotKnowIsKilledToo() throws Exception {
+        try (OrphanReaper reaper = OrphanReaper.start()) {
+            ProcessBuilder builder = new ProcessBuilder("sleep", "1000");
+            reaper.tag(builder);
+            Process rank = builder.start();
+            try {
+                reaper.killRanks();
+                assertThat(rank.waitFor(SECONDS, TimeUnit.SECONDS)).isTrue();
+                assertThat(rank.exitValue()).isEqualTo(KILLED);
+            } finally {
+                rank.destroyForcibly();
+            }
+        }
     }
 }

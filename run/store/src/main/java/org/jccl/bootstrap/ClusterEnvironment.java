@@ -39,7 +39,11 @@ public interface ClusterEnvironment {
         known.add(new TorchrunEnvironment("torchrun", RankVariables.TORCHELASTIC_RUN_ID));
         known.add(MpiEnvironment.OPEN_MPI);
         known.add(MpiEnvironment.HYDRA);
+        known.add(MpiEnvironment.MVAPICH);
+        known.add(MpiEnvironment.JSM);
+        known.add(MpiEnvironment.FLUX);
         known.add(new SlurmEnvironment());
+        known.add(MpiEnvironment.PALS);
         known.add(new KubeflowEnvironment());
         Services.of(
                         ServiceLoader.load(

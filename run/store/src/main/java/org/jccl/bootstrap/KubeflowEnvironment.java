@@ -59,7 +59,7 @@ final class KubeflowEnvironment implements ClusterEnvironment {
         reader.mustAgree(RankVariables.WORLD_SIZE, nodes, "PET_NNODES");
         reader.master()
                 .masterOrElse(
-                        reader.text("PET_MASTER_ADDR"),
+                        reader.host("PET_MASTER_ADDR"),
                         reader.port("PET_MASTER_PORT").or(() -> Optional.of(DEFAULT_PORT)));
         return reader.local(0, 1).membership(node, nodes);
     }

@@ -7,6 +7,8 @@ import java.util.Map;
 import java.util.Optional;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
+import org.jccl.UsageException;
+import org.jccl.internal.rendezvous.Endpoint;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
@@ -158,7 +160,7 @@ public final class MembershipReader {
      * @return this reader
      */
     public MembershipReader master() {
-        masterAddress = text("MASTER_ADDR");
+        masterAddress = host("MASTER_ADDR");
         masterPort = port("MASTER_PORT");
         return this;
     }
@@ -170,7 +172,7 @@ public final class MembershipReader {
      */
     public MembershipReader requiredMaster() {
         master();
-        if (masterAddress.isEmpty()) {
+        if (masterAddress.isEmpty() && text("MASTER_ADDR").isEmpty()) {
             problem("MASTER_ADDR is not set: set it to the host of rank 0");
         }
         if (masterPort.isEmpty() && text("MASTER_PORT").isEmpty()) {
@@ -184,6 +186,15 @@ public final class MembershipReader {
         masterAddress = masterAddress.or(() -> address);
         masterPort = masterPort.or(() -> port);
         return this;
+    }
+
+    Optional<String> host(String name) {
+        try {
+            return text(name).map(value -> Endpoint.host(name, value));
+        } catch (UsageException e) {
+            problem(e.reason());
+            return Optional.empty();
+        }
     }
 
     Optional<Integer> port(String name) {

@@ -20,6 +20,8 @@ final class SlurmEnvironment implements ClusterEnvironment {
     private static final Pattern HOST = Pattern.compile("[A-Za-z0-9._-]+");
     private static final Pattern NUMBER = Pattern.compile("[0-9]+");
 
+    private static final String LOOPBACK = "127.0.0.1";
+
     private static final String TASKS = "SLURM_STEP_NUM_TASKS";
     private static final String RANKS_OF_HOST = "SLURM_GTIDS";
 
@@ -82,6 +84,9 @@ final class SlurmEnvironment implements ClusterEnvironment {
 
     private static Optional<String> masterAddress(MembershipReader reader) {
         String name = "SLURM_STEP_NODELIST";
+        if (reader.optional(1, "SLURM_STEP_NUM_NODES") == 1) {
+            return Optional.of(LOOPBACK); // needs no name service
+        }
         Optional<String> nodes = reader.text(name);
         Optional<String> host = nodes.flatMap(SlurmEnvironment::firstHost);
         if (nodes.isPresent() && host.isEmpty()) {

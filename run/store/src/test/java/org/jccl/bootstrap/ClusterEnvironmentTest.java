@@ -19,6 +19,7 @@ import org.jccl.UsageException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class ClusterEnvironmentTest {
@@ -219,6 +220,66 @@ class ClusterEnvironmentTest {
                 .hasMessageContaining("PMI_SIZE is not set");
     }
 
+    /** Rank 5 of 8, the second of four on its host, as each launcher describes it. */
+    static Stream<Map<String, String>> launchersOfMpi() {
+        return Stream.of(
+                Map.of(
+                        "source", "Cray PALS",
+                        "PMI_RANK", "5",
+                        "PMI_SIZE", "8",
+                        "PMI_LOCAL_RANK", "1",
+                        "PMI_LOCAL_SIZE", "4",
+                        "PALS_RANKID", "5",
+                        "PALS_LOCAL_RANKID", "1"),
+                Map.of(
+                        "source", "MPICH (Hydra)",
+                        "PMI_RANK", "5",
+                        "PMI_SIZE", "8",
+                        "PMI_LOCAL_RANK", "1",
+                        "MPI_LOCALNRANKS", "4"),
+                Map.of(
+                        "source", "MVAPICH",
+                        "MV2_COMM_WORLD_RANK", "5",
+                        "MV2_COMM_WORLD_SIZE", "8",
+                        "MV2_COMM_WORLD_LOCAL_RANK", "1",
+                        "MV2_COMM_WORLD_LOCAL_SIZE", "4"),
+                Map.of(
+                        "source", "LSF (jsrun)",
+                        "JSM_NAMESPACE_RANK", "5",
+                        "JSM_NAMESPACE_SIZE", "8",
+                        "JSM_NAMESPACE_LOCAL_RANK", "1",
+                        "JSM_NAMESPACE_LOCAL_SIZE", "4"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("launchersOfMpi")
+    void eachLauncherOfMpiTellsTheLocalRank(Map<String, String> environment) {
+        Membership place = read(environment);
+        assertThat(place.source()).isEqualTo(environment.get("source"));
+        assertThat(place.rank()).isEqualTo(5);
+        assertThat(place.worldSize()).isEqualTo(8);
+        assertThat(place.localRank()).isEqualTo(1);
+        assertThat(place.localWorldSize()).isEqualTo(4);
+    }
+
+    @Test
+    void flux() {
+        Map<String, String> task =
+                Map.of(
+                        "FLUX_TASK_RANK", "5",
+                        "FLUX_JOB_SIZE", "8",
+                        "FLUX_TASK_LOCAL_ID", "1",
+                        "FLUX_JOB_ID", "f3",
+                        "PMI_RANK", "5",
+                        "PMI_SIZE", "8");
+        assertThat(read(task).source()).isEqualTo("Flux");
+        assertThat(read(task).localRank()).isEqualTo(1);
+        assertThat(jobId(task)).contains("FLUX_JOB_ID=f3");
+        Map<String, String> fluxInSlurm = new HashMap<>(SLURM);
+        fluxInSlurm.putAll(task);
+        assertThat(read(fluxInSlurm).source()).isEqualTo("Flux");
+    }
+
     /** The second task of the second node of a step of five, on nodes with room for three. */
     private static final Map<String, String> SLURM =
             Map.ofEntries(
@@ -250,6 +311,23 @@ class ClusterEnvironmentTest {
                                 false,
                                 0));
         assertThat(place.masterPort()).hasValueSatisfying(this::isSlurmPort);
+    }
+
+    /** A cluster's names of nodes may be unknown to the name service. */
+    @Test
+    void onOneNodeOfSlurmTheStoreIsOnLoopback() {
+        assertThat(read(with(SLURM, "SLURM_STEP_NUM_NODES", "1")).masterAddress())
+                .contains("127.0.0.1");
+        assertThat(read(with(SLURM, "SLURM_STEP_NUM_NODES", "2")).masterAddress())
+                .contains("gpu07");
+    }
+
+    @Test
+    void theMasterIsAHost() {
+        assertThat(read(with(TORCHRUN, "MASTER_ADDR", "[::1]")).masterAddress()).contains("::1");
+        assertThatThrownBy(() -> read(with(TORCHRUN, "MASTER_ADDR", "node0:29500")))
+                .hasMessageContaining("MASTER_ADDR=node0:29500: give the port separately")
+                .hasMessageContaining("Write host");
     }
 
     /** Seen in Slurm 22.05: both components of a heterogeneous step have the ids of the first. */
@@ -336,7 +414,7 @@ class ClusterEnvironmentTest {
         assertThatThrownBy(() -> read(script))
                 .isInstanceOf(BootstrapException.class)
                 .hasMessageContaining("no launcher recognised: no variable of jccl run, torchrun, ")
-                .hasMessageContaining("Slurm, Kubeflow is set, and none of RANK, ")
+                .hasMessageContaining("Slurm, Cray PALS, Kubeflow is set, and none of RANK, ")
                 .hasMessageContaining("srun");
     }
 

@@ -13,6 +13,7 @@ import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.hccl.HcclOptions.Determinism;
+import org.jccl.hccl.HcclOptions.Expansion;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
@@ -24,6 +25,11 @@ import org.jccl.spi.Durations;
 final class HcclConnector {
 
     static final int ROOT_INFO_BYTES = 4108;
+
+    private static final System.Logger LOGGER = System.getLogger(HcclConnector.class.getName());
+
+    /** HCCL reads it for groups without the option, and on Ascend 950 checks it for all. */
+    private static final String EXPANSION_VARIABLE = "HCCL_OP_EXPANSION_MODE";
 
     /** The key of torch_npu for the root info of a group's first communicator. */
     private static final String ROOT_INFO_KEY = "0";
@@ -137,6 +143,24 @@ final class HcclConnector {
         return handOver(parent.world(), members);
     }
 
+    /** On this chip HCCL has no host mode, and stores two options that nothing reads. */
+    private void checkOptionsOf950() {
+        String mode = System.getenv().getOrDefault(EXPANSION_VARIABLE, "");
+        boolean given = options.expansion().equals(Optional.of(Expansion.HOST));
+        if (given || mode.startsWith("HOST")) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    (given ? "HCCL options: expansion HOST" : EXPANSION_VARIABLE + "=" + mode)
+                            + ": Ascend 950 does not expand operations on the host; leave it out,"
+                            + " or choose AI_CPU, CCU_MS or CCU_SCHED");
+        }
+        if (options.executionTimeout().isPresent() || options.algorithm().isPresent()) {
+            LOGGER.log(
+                    System.Logger.Level.WARNING,
+                    "HCCL options: executionTimeout and algorithm have no effect on Ascend 950");
+        }
+    }
+
     private CommConfig settings() {
         if (options.determinism().equals(Optional.of(Determinism.STRICT))
                 && !libraries.chip().isStrict()) {
@@ -145,6 +169,9 @@ final class HcclConnector {
                     "HCCL options: determinism STRICT is for Atlas A2 only, this is "
                             + libraries.chip().label()
                             + "; use ON");
+        }
+        if (libraries.chip() == Chip.ASCEND_950) {
+            checkOptionsOf950();
         }
         return new CommConfig(
                 options,

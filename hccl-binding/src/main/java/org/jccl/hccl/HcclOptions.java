@@ -28,8 +28,9 @@ import org.jccl.spi.Durations;
  * @param trafficClass the traffic class of the RDMA network, 0 to 252 in steps of 4
  * @param serviceLevel the service level of the RDMA network, 0 to 7
  * @param executionTimeout the time that a device waits for its peers, in whole seconds; 0 means no
- *     limit
- * @param algorithm a value of {@code HCCL_ALGO}, at most 1599 characters
+ *     limit; without effect on Ascend 950
+ * @param algorithm a value of {@code HCCL_ALGO}, at most 1599 characters; without effect on Ascend
+ *     950
  */
 public record HcclOptions(
         Optional<Path> rankTable,
@@ -64,7 +65,7 @@ public record HcclOptions(
     public enum Expansion {
         /** The default of the device. */
         DEFAULT,
-        /** On the host. */
+        /** On the host; Ascend 950 does not. */
         HOST,
         /** On the AI CPU of the device. */
         AI_CPU,

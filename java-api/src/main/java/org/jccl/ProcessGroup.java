@@ -48,6 +48,19 @@ public interface ProcessGroup extends AutoCloseable {
     }
 
     /**
+     * Makes a world of this rank alone, which needs no launcher, store or port: for JShell,
+     * notebooks and unit tests. Variables of a launcher are not read. The same as a builder with
+     * rank 0 of world size 1, and neither a store nor an init method.
+     *
+     * @param backend for instance {@code gloo}, or {@code cpu:gloo,cuda:nccl}; case is ignored
+     * @return the group of one rank
+     * @throws BackendUnavailableException if the backend cannot be used here
+     */
+    static ProcessGroup single(String backend) {
+        return builder().backend(backend).rank(0).worldSize(1).build();
+    }
+
+    /**
      * Joins a world with options.
      *
      * @return a builder with default values

@@ -120,6 +120,22 @@ final class DocumentationTest {
                 .allSatisfy(page -> assertThat(readme).contains("(docs/" + page));
     }
 
+    @Test
+    void theFirstProgramOfTheReadmeIsTheOneThatTheDemoRuns() throws IOException {
+        String program =
+                Files.readString(
+                        TREE.resolve(
+                                "examples/src/main/java/org/jccl/examples/AllReduceHello.java"));
+        assertThat(Files.readString(TREE.resolve("README.md")))
+                .contains(
+                        "```java\n"
+                                + program.substring(
+                                        program.indexOf("import"), program.indexOf("/**"))
+                                + program.substring(program.indexOf("final class"))
+                                + "```");
+        assertThat(Files.readString(TREE.resolve("script/demo"))).contains("AllReduceHello");
+    }
+
     /** Otherwise a reader of the site finds it by search only. */
     @Test
     void everyPageIsInTheNavigationOfTheSite() throws IOException {

@@ -35,6 +35,7 @@ import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.Descriptors;
 import org.jccl.spi.Durations;
 import org.jccl.spi.Polling;
+import org.jccl.store.HashStore;
 import org.jccl.store.PrefixStore;
 import org.jccl.store.TcpStore;
 
@@ -263,6 +264,14 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                         : world.connect());
     }
 
+    /** Whether this rank is the whole world, by what the program says, and so meets nobody. */
+    private boolean isSingle() {
+        return store.isEmpty()
+                && initMethod.isEmpty()
+                && rank.equals(OptionalInt.of(0))
+                && worldSize.equals(OptionalInt.of(1));
+    }
+
     /** Ranks of another API wait longer for each other on the CPU. */
     static Duration defaultTimeout(Interop interop, List<Backend> backends) {
         boolean onCpu = backends.stream().anyMatch(each -> each.device().isCpu());
@@ -368,6 +377,9 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     }
 
     private Rendezvous rendezvous(Duration limit) {
+        if (isSingle()) {
+            return Rendezvous.over(HashStore.create(limit), rank, worldSize);
+        }
         return store.isPresent()
                 ? Rendezvous.over(store.get(), rank, worldSize)
                 : Rendezvous.join(

@@ -144,9 +144,17 @@ public interface ClusterEnvironment {
                                                 .filter(each -> !(each instanceof PlainEnvironment))
                                                 .map(ClusterEnvironment::name)
                                                 .toList()),
-                                environment.containsKey("RANK_TABLE_FILE")
-                                        ? ". RANK_TABLE_FILE is set: its launchers are in the artifact org.jccl:jccl-ranktable (a fat jar must merge META-INF/services)"
-                                        : ""));
+                                hint(environment)));
+    }
+
+    /** Returns what is probably missing. */
+    private static String hint(Map<String, String> environment) {
+        if (environment.containsKey("RANK_TABLE_FILE")) {
+            return ". RANK_TABLE_FILE is set: its launchers are in the artifact org.jccl:jccl-ranktable (a fat jar must merge META-INF/services)";
+        }
+        return environment.containsKey("SLURM_JOB_ID")
+                ? ". This process is in a Slurm job, but no task of srun: start it by srun"
+                : "";
     }
 
     /** Describes a membership for the log. */

@@ -179,7 +179,7 @@ public final class TcpStoreServer implements AutoCloseable {
         } catch (IOException e) {
             ServerLoop.closeQuietly(listener);
             throw new StoreException(
-                    "Cannot serve a store on %s:%d: %s. Choose a free port (0 takes any) and an address of this host"
+                    "Cannot serve a store on %s:%d: %s. Choose a free port and an address of this host"
                             .formatted(address.getHostString(), address.getPort(), e.getMessage()),
                     e);
         }

@@ -655,6 +655,14 @@ class ClusterEnvironmentTest {
                 .hasMessageContaining("jccl-ranktable");
     }
 
+    @Test
+    void aBatchScriptOfSlurmIsToldOfSrun() {
+        assertThatThrownBy(() -> read(Map.of("SLURM_JOB_ID", "7", "SLURM_PROCID", "0")))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageEndingWith(
+                        "This process is in a Slurm job, but no task of srun: start it by srun");
+    }
+
     /** Of launchers that tell ranks by themselves, on hosts where the variable is always set. */
     @Test
     void aRankTableThatNobodyAsksIsNothing() {

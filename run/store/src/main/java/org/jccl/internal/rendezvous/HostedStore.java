@@ -258,7 +258,7 @@ public final class HostedStore implements AutoCloseable {
                         address.getHostAddress(),
                         loopback
                                 ? "which other hosts cannot reach"
-                                : "which is not an address of its own");
+                                : "which is not an address of its own: name the host of rank 0");
         return all;
     }
 

@@ -22,7 +22,7 @@ class SingleTest {
             second.allReduce(x, ReduceOp.MAX).await();
             assertThat(x.copyTo(new float[2])).containsExactly(3, 4);
             world.sync().barrier();
-            try (ProcessGroup part = world.newGroup(List.of(0))) {
+            try (ProcessGroup part = world.newGroup(List.of(0)).orElseThrow()) {
                 part.sync().allReduce(x, ReduceOp.AVG);
             }
             assertThat(x.copyTo(new float[2])).containsExactly(3, 4);
